@@ -17,8 +17,12 @@ _MINUTE = r"[0-5]\d"
 _AFTERNOON = alternation(VOCABULARY.words("afternoon"))
 _MORNING = alternation(VOCABULARY.words("morning"))
 _WORD = r"[^\W\d_]+"
-_AT_WORD = r"(?:a las|alle|sobre las|verso le|um|om|at|around|start at)"
-_AT_HOUR = r"(?:a las|alle|ore|kl\.?|klokken|klokka|om|um|at)"
+_AT_WORD = r"(?:a las|desde las|alle|dalle|sobre las|verso le|um|ab|om|kl\.?|at|around|start at)"
+_AT_HOUR = r"(?:(?:a|entre|desde|hasta|sobre)?\s?las|d?alle|at)"
+_AT_FULL_HOUR = r"(?:ore|kl\.?|klokken|klokka|om|um|ab|tra le)"
+_SPANISH_HALVES = alternation(VOCABULARY.languages["es"]["afternoon"] + VOCABULARY.languages["es"]["morning"])
+"""They need no word before the hour: "cinco de la mañana"."""
+_HOUR_END = r"(?=\s*(?:$|[\n,.;:)!?])|\s+(?:alle|a las|y las|e le|to|bis|til|tot|à|og|und|en)\b)(?![:.,]\d)"
 """Said of an hour, and seldom of anything else before a number or a word for one."""
 _SPAN_TO_PM = rf"\s*(?:to|until|-|–|bis)\s*\d{{1,2}}(?:\.\d\d)?\s*(?:{_PM}|{_AM})"
 _NO_CLOCK = r"\s*(?:€|£|%|EUR|GBP|[mc]m\b|m\b|kg\b|l\b)"
@@ -133,7 +137,8 @@ _RULES: Final = tuple(
             rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE})(?=\s*(?:{_PM}|{_AM}|{_HOUR_WORD})(?!\w)|{_SPAN_TO_PM}))",
             _read_figures,
         ),
-        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})h(?P<m>{_MINUTE}))(?!\w)", _read_figures),
+        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h\s?(?P<m>{_MINUTE}))(?!\w)", _read_figures),
+        (rf"(?<=,\s)(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE}))(?=\.?\s*(?:$|\n))", _read_figures),
         (
             rf"(?<![\w.,])(?:{_AT})\s+(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE}))(?![\d%]|[.,]\d|{_NO_CLOCK})",
             _read_figures,
@@ -149,6 +154,8 @@ _RULES: Final = tuple(
         (rf"\b(?P<t>{alternation(VOCABULARY.clock_words('noon'))})(?!\w)", _fixed(12)),
         (rf"\b(?P<t>(?P<w>{_WORD})\s+(?:o['’]clock|uhr|uur))(?!\w)", _read_words),
         (rf"\b{_AT_WORD}\s+(?P<t>(?P<w>{_WORD}))(?!\w|\s+(?:pounds|euros?|percent))", _read_words),
-        (rf"\b{_AT_HOUR}\s+(?P<t>(?P<w>{_HOUR}))(?=\s*(?:$|[\n,.;:)!?]))(?![:.,]\d)", _read_words),
+        (rf"\b{_AT_HOUR}\s+(?P<t>(?P<w>{_HOUR})){_HOUR_END}", _read_words),
+        (rf"\b{_AT_FULL_HOUR}\s+(?P<t>(?P<h>{_HOUR})){_HOUR_END}", _read_figures),
+        (rf"\b(?P<t>(?P<w>{_WORD})(?=\s+{_SPANISH_HALVES}))", _read_words),
     )
 )

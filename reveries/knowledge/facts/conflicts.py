@@ -18,7 +18,7 @@ from typing import Final
 
 from reveries.index.terms import stem, words_of
 from reveries.knowledge.facts.lines import CHAT_STAMP
-from reveries.knowledge.facts.model import Fact, FactKind
+from reveries.knowledge.facts.model import Bound, Fact, FactKind
 from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
 
 _MOST_RATIO: Final = 1.5
@@ -51,6 +51,16 @@ _SERIES: Final = re.compile(
 )
 """The next meeting of each minutes is another one."""
 _CLAUSE: Final = re.compile(r"[.;!?]\s+|,\s+|\s[-–—]\s|\s(?:and|und|et|y|e|en|og)\s")
+_TIME_WORDS: Final = frozenset(VOCABULARY.duration_units) | {
+    "year",
+    "years",
+    "jahr",
+    "année",
+    "año",
+    "anno",
+    "jaar",
+    "år",
+}
 _EACH_WORDS: Final = frozenset(word for phrase in VOCABULARY.words("each") for word in phrase.split())
 
 
@@ -219,10 +229,12 @@ def _words_above(fact: Fact, lines: Sequence[str]) -> str:
 
 
 def _clause_around(raw: str, start: int, end: int) -> str:
-    """Return the clause around a value, without the value itself."""
+    """Return the clause around a value without the value itself; one that says nothing else, with those before it."""
     cuts = [0, *(match.end() for match in _CLAUSE.finditer(raw)), len(raw)]
     first = max(cut for cut in cuts if cut <= start)
     last = min((cut for cut in cuts if cut >= end), default=len(raw))
+    while first > 0 and not _keys(f"{raw[first:start]} {raw[end:last]}"):
+        first = max(cut for cut in cuts if cut < first)
     return f"{raw[first:start]} {raw[end:last]}"
 
 
@@ -261,7 +273,16 @@ def _are_near_quantities(a: Fact, b: Fact) -> bool:
     low, high = sorted((abs(a.quantity.base), abs(b.quantity.base)))
     # A rounded value is not another one: 57 ft is 17.4 m.
     is_same = math.isclose(low, high, rel_tol=0.005)
-    return low > 0 and not is_same and high / low <= _MOST_RATIO
+    return low > 0 and not is_same and high / low <= _MOST_RATIO and not _is_share(a, b)
+
+
+def _is_share(a: Fact, b: Fact) -> bool:
+    """Whether a line names the share that one value is of the other: 4,480 of 6,400, "70 % in advance"."""
+    shares = [float(share) / 100 for share in re.findall(r"(\d{1,2})\s?%", f"{a.text} {b.text}")]
+    assert a.quantity is not None
+    assert b.quantity is not None
+    low, high = sorted((abs(a.quantity.base), abs(b.quantity.base)))
+    return any(math.isclose(low, high * part, rel_tol=0.01) for share in shares for part in (share, 1 - share))
 
 
 def _are_near_days(a: Fact, b: Fact) -> bool:
@@ -276,7 +297,8 @@ def _are_near_days(a: Fact, b: Fact) -> bool:
         return False
     if _dates_its_line(a) or _dates_its_line(b) or (_SERIES.search(a.text) and _SERIES.search(b.text)):
         return False
-    return a.day.bound is b.day.bound and abs((a.day.first - b.day.first).days) <= _MOST_DAYS
+    is_same_bound = a.day.bound is b.day.bound or Bound.FROM not in (a.day.bound, b.day.bound)
+    return is_same_bound and abs((a.day.first - b.day.first).days) <= _MOST_DAYS
 
 
 def _dates_its_line(fact: Fact) -> bool:
@@ -296,6 +318,8 @@ def _compare(a: _Described, b: _Described, weights: _Weights, alone: Set[int]) -
     if is_one_day and {id(a.fact), id(b.fact)} <= alone and _hours_between(a.fact, b.fact) <= _MOST_HOURS:
         score = max(score, _LEAST_SAME_DAY_SCORE)
     is_about_one = bool(a.near & b.near) or len(shared) >= 2 or bool(shared and is_mistyped) or is_one_day
+    if a.fact.day is not None and not is_one_day:
+        is_about_one = len(shared) >= 2
     if not is_about_one or score < min(_LEAST_REPLACED_SCORE, _least_score(a.fact, b.fact)):
         return None
     words = [a.names.get(key) or b.names.get(key, key) for key in shared]

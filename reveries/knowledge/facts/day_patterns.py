@@ -7,7 +7,7 @@ from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation
 
 _GAP = r"(?:[^\S\n]+|[^\S\n]*\n[^\S\n]*(?:>[^\S\n]*)?)"
 """A blank, or the end of a line that a writer broke."""
-_DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:(?:st|nd|rd|th|er|ste|de|e|º|ª)\b|\.(?!\d))?"
+_DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:(?:st|nd|rd|th|er|ste|de|e|º|ª)\b|°|\.(?!\d))?"
 _WEEKDAY = alternation(VOCABULARY.weekdays)
 _LONG_WEEKDAY = alternation(word for word in VOCABULARY.weekdays if len(word) > 2)
 _FULL_WEEKDAY = alternation(word for word in VOCABULARY.weekdays if len(word) > 4)
@@ -19,6 +19,7 @@ _RANGE = alternation(VOCABULARY.words("range"))
 _RANGE_OR_DASH = rf"(?:{_GAP}{_RANGE}{_GAP}|\s*[-–—]\s*)"
 _AND = rf"(?:{_GAP}{alternation(VOCABULARY.words('and'))}{_GAP}|,\s*)"
 _BEFORE_DAY = alternation(VOCABULARY.words("before_day"))
+_NEXT_WEEK = alternation(VOCABULARY.words("next_week"))
 _ORDINAL = alternation(VOCABULARY.ordinals)
 _ARTICLE = r"(?:the|der|den|die|das|le|la|el|il|lo|de|het|den)"
 _NOT_A_DAY = r"(?![\d:]|[.,]\d|\s*(?:%|€|£|\$|[ap]\.?m\b|uhr|uur|h\b))"
@@ -72,6 +73,14 @@ RELATIVE_WEEKDAY: Final = _compile(
     rf"|\s+(?P<last_after>{alternation(VOCABULARY.words('last_after'))}))?",
     r"(?!\w|\s+(?:de|of|in|van|der|des|di)\s)",
 )
+WEEKDAY_NEXT_WEEK: Final = _compile(
+    rf"\b(?:{_NEXT_WEEK}\s+(?:on\s+|am\s+|op\s+|el\s+)?(?P<weekday>{_FULL_WEEKDAY})",
+    rf"|(?P<weekday_first>{_FULL_WEEKDAY})\s+(?:of\s+|der\s+|de\s+|della\s+)?{_NEXT_WEEK})(?!\w)",
+)
+WEEKDAY_AND_TIME: Final = _compile(
+    rf"\b(?P<weekday>{_FULL_WEEKDAY})(?=,?\s+(?:at|um|om|kl\.?|a las|alle|à|ab)\s+\d)",
+)
+"""Tuesday at 11: said of one day; on its own a weekday may be any."""
 EVERY: Final = _compile(rf"\b{alternation(VOCABULARY.words('every'))}\W*$")
 
 _COUNT = rf"(?P<n>\d{{1,2}}|[^\W\d_]+)\s+(?P<unit>{alternation(VOCABULARY.duration_units)})"
@@ -94,6 +103,8 @@ DEADLINE: Final = _compile(
     rf"(?:{_GAP}(?:on|am|le|el|il|zum|den|dem|the|del?|spätestens|op))?{_GAP}(?:{_WEEKDAY}[,.]?{_GAP})?$",
 )
 START: Final = _compile(rf"\b{alternation(VOCABULARY.words('start'))}{_GAP}(?:{_WEEKDAY}[,.]?{_GAP})?$")
+OTHER_SIDE: Final = _compile(r"\b(?:tra|fra|entre|between|zwischen|tussen|mellom)\s+$")
+"""Before two hours, of which the first looks like a day: "tra le 14 e le 16"."""
 MOVED_TO: Final = _compile(
     rf"\b(?:to|al?|auf|zum|au|naar|til|moves? to|pasa al){_GAP}(?:{_ARTICLE}{_GAP})?(?:{_WEEKDAY}[,.]?{_GAP})?$"
 )

@@ -28,6 +28,7 @@ from reveries.knowledge.facts.day_patterns import (
     NTH_WEEKDAY,
     NUMERIC,
     OF,
+    OTHER_SIDE,
     RANGE,
     RELATIVE_DAY,
     RELATIVE_WEEKDAY,
@@ -35,6 +36,8 @@ from reveries.knowledge.facts.day_patterns import (
     SPAN_WORD,
     START,
     WEEKDAY_AND_DAY,
+    WEEKDAY_AND_TIME,
+    WEEKDAY_NEXT_WEEK,
 )
 from reveries.knowledge.facts.numbers import read_number_words
 from reveries.knowledge.facts.vocabulary import VOCABULARY
@@ -44,6 +47,9 @@ _AMBIGUOUS_MONTHS: Final = frozenset({"may", "mar", "march", "ago", "gen", "mag"
 _AHEAD_DAYS: Final = 92
 _BACK_DAYS: Final = 31
 """How far a day of the month that names no month may lie from the day of writing."""
+
+
+_OF_YEAR: Final = re.compile(r"\b(?:de|in|im|en|of|from|von|van|del|i) ((?:19|20)\d\d)\b")
 
 
 class DateOrder(StrEnum):
@@ -97,10 +103,10 @@ class _Reading:
     context: "DayContext"
 
     def year_of_line(self, at: int) -> int | None:
-        """Return the year with which the line of `at` begins: "2018 Aarhus, 9 to 13 May"."""
+        """Return the year that the line names before `at`: "2018 Aarhus, 9 to 13 May", "the tour of 2024, 3 May"."""
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
-        match = re.match(r"\W*((?:19|20)\d\d)\b(?![-./]\d)", line)
-        return int(match[1]) if match else None
+        named = re.match(r"\W*((?:19|20)\d\d)\b(?![-./]\d)", line) or _OF_YEAR.search(line)
+        return int(named[1]) if named else None
 
 
 _Rule = Callable[[re.Match[str], _Reading], Iterator[DayMention]]
@@ -182,11 +188,14 @@ def _days_and_month(match: re.Match[str], reading: _Reading) -> Iterator[DayMent
     month, year = VOCABULARY.months[word], int(match["year"]) if has_year else reading.year_of_line(match.start())
     numbers = [int(number) for number in re.findall(r"\d+", match["days"])]
     weekday = _weekday_of(match)
+    is_dated = year is not None or weekday is not None
+
+    # A weekday stands beside the first of them.
+    year = year or _nearest(month, numbers[0], weekday, reading, match.start()).year
 
     def resolve(number: int) -> date:
-        return date(year, month, number) if year else _nearest(month, number, weekday, reading, match.start())
+        return date(year, month, number)
 
-    is_dated = year is not None or weekday is not None
     if len(numbers) == 2 and RANGE.search(match["days"]):
         last = resolve(numbers[1])
         yield DayMention(match.start(), match.end(), last.replace(day=numbers[0]), last, is_dated)
@@ -233,7 +242,8 @@ def _weekday_and_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMen
 def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
     """The 14th; el 2; am 17.; del 28 al 29."""
     rest = reading.text[match.end() :]
-    if not _ends_mention(rest):
+    is_ordinal = match["d"].endswith(".") and re.match(r"\s+[a-zäöü]", rest) is not None
+    if OTHER_SIDE.search(reading.text[: match.start()]) or not (is_ordinal or _ends_mention(rest)):
         return
     first = _in_month_of_context(_number_of(match["d"]), reading)
     last = _in_month_of_context(_number_of(match["e"]), reading) if match["e"] else first
@@ -242,10 +252,9 @@ def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
 
 
 def _relative_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
-    offset = VOCABULARY.relative_days[re.sub(r"\s+", " ", match.group().casefold())]
-    if offset:
-        day = reading.written_on + timedelta(days=offset)
-        yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+    """Tomorrow. What was yesterday is past by the time that anybody looks."""
+    day = reading.written_on + timedelta(days=VOCABULARY.relative_days[re.sub(r"\s+", " ", match.group().casefold())])
+    yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
 
 
 def _relative_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
@@ -260,6 +269,21 @@ def _relative_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMe
         ahead += 7
     day = reading.written_on + timedelta(days=ahead)
     yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _weekday_next_week(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """Next week Wednesday: in the week that begins with the next Monday."""
+    weekday = VOCABULARY.weekdays[(match["weekday"] or match["weekday_first"]).casefold()]
+    day = reading.written_on + timedelta(days=7 - reading.written_on.isoweekday() + weekday)
+    yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _weekday_and_time(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """Tuesday at 11."""
+    if not EVERY.search(reading.text[: match.start()]):
+        ahead = (VOCABULARY.weekdays[match["weekday"].casefold()] - reading.written_on.isoweekday()) % 7
+        day = reading.written_on + timedelta(days=ahead)
+        yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
 
 
 def _counted(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
@@ -388,7 +412,9 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
     (SLASHED, _short_numeric),
     (WEEKDAY_AND_DAY, _weekday_and_day),
     (BARE_DAY, _bare_day),
+    (WEEKDAY_NEXT_WEEK, _weekday_next_week),
     (RELATIVE_DAY, _relative_day),
     (RELATIVE_WEEKDAY, _relative_weekday),
+    (WEEKDAY_AND_TIME, _weekday_and_time),
     *((pattern, _counted) for pattern in (*COUNTED_AHEAD, *COUNTED_BACK)),
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import PurePosixPath
 from typing import Final
 
 from reveries.knowledge.facts.days import DateOrder, DayMention, find_days
@@ -93,7 +94,7 @@ def _document_day(document: str, raws: Sequence[str], default_day: date, order: 
     header = next((raw for raw in raws[:12] if _HEADER.match(raw)), None)
     if header is not None and (mentions := find_days(header, default_day, order)):
         return mentions[0].first
-    if named := _file_day(document):
+    if named := _file_day(document, default_day, order):
         return named
     return next((day for raw in titles for day in _title_days(raw, default_day, order)), None)
 
@@ -106,10 +107,12 @@ def _title_days(raw: str, default_day: date, order: DateOrder) -> Iterator[date]
             yield mention.first
 
 
-def _file_day(document: str) -> date | None:
+def _file_day(document: str, default_day: date, order: DateOrder) -> date | None:
+    """Return the day in the name of a file: 2026-10-06, or "meeting 6 October"."""
     if match := _FILE_DAY.search(document):
         try:
             return date(int(match["year"]), int(match["month"]), int(match["day"]))
         except ValueError:
             return None
-    return None
+    mentions = find_days(PurePosixPath(document).stem, default_day, order)
+    return mentions[0].first if mentions and mentions[0].is_written_out else None

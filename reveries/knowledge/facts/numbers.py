@@ -9,8 +9,15 @@ FIGURES: Final = r"\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?:[.,]\d{1,2})?(?![\d]
 """A number in figures, with or without separators of thousands."""
 _FRACTIONS: Final = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 FRACTION: Final = f"[{''.join(_FRACTIONS)}]"
-_WORD_LANGUAGES: Final = ("en", "de", "nl", "fr", "es", "it", "da")
-"""Norwegian has the numbers of Danish up to forty, and no parser of its own."""
+_WORD_LANGUAGES: Final = ("en", "de", "nl", "fr", "es", "it")
+_NORWEGIAN_UNITS: Final = (
+    "null en to tre fire fem seks sju åtte ni ti elleve tolv tretten fjorten femten seksten sytten atten nitten"
+)
+_NORWEGIAN: Final = {word: number for number, word in enumerate(_NORWEGIAN_UNITS.split())} | {"ett": 1, "syv": 7}
+_NORWEGIAN_TENS: Final = {
+    "tjue": 20, "tyve": 20, "tretti": 30, "førti": 40, "femti": 50, "seksti": 60, "sytti": 70, "åtti": 80, "nitti": 90,
+}  # fmt: skip
+"""text2num has no Norwegian, and the tens of Danish are others."""
 _THOUSANDS_DIGITS: Final = 3
 _MOST_WORDS: Final = 8
 
@@ -56,9 +63,35 @@ def read_number_words(text: str) -> tuple[float, int] | None:
         phrase = text[start:].strip()
         if not re.fullmatch(r"[^\W\d_]+(?:[-\s’']+[^\W\d_]+)*", phrase):
             continue
+        if (number := _read_norwegian(phrase.casefold())) is not None:
+            return number, start
         for language in _WORD_LANGUAGES:
             try:
                 return float(text2num(phrase.casefold(), language)), start
             except (ValueError, KeyError, AttributeError):
                 continue
+    return None
+
+
+def _read_norwegian(phrase: str) -> float | None:
+    """Return the number of Norwegian words: "to tusen åtte hundre", "femtitre"; None if they are none."""
+    total, current = 0, 0
+    for word in phrase.replace("-", " ").split():
+        if word in ("tusen", "hundre"):
+            scale = 1000 if word == "tusen" else 100
+            total, current = (total + (current or 1) * 1000, 0) if scale == 1000 else (total, (current or 1) * 100)
+        elif word != "og":
+            value = _read_norwegian_word(word)
+            if value is None:
+                return None
+            current += value
+    return float(total + current) if total + current else None
+
+
+def _read_norwegian_word(word: str) -> int | None:
+    if word in _NORWEGIAN:
+        return _NORWEGIAN[word]
+    for tens, value in _NORWEGIAN_TENS.items():
+        if word.startswith(tens):
+            return value + (_NORWEGIAN.get(word[len(tens) :], -1) if word != tens else 0)
     return None

@@ -55,7 +55,13 @@ _BARE_PRICE = re.compile(
 _AFTER_COST = re.compile(rf"\b{_COST}\s*:?\s+(?P<n>{FIGURES})(?![\d%]|\s?{_UNIT}(?!\w))", re.IGNORECASE)
 _FOR_EACH = re.compile(rf"(?<![\w.,:/])(?P<n>{FIGURES})\s+{alternation(VOCABULARY.words('rate'))}(?!\w)", re.IGNORECASE)
 """A number for a night or a head, without a unit: a price."""
-_WARMTH = re.compile(r"°\s?C|temp|thermom|warm|cold|kalt|frío|froid|caldo|freddo|koud|kald", re.IGNORECASE)
+_ANGLE = re.compile(r"angle|tilt|slope|pitch|winkel|neigung|inclin|pente|hoek|helling|vinkel|pendenza", re.IGNORECASE)
+_CENTS = re.compile(
+    rf"\s+(?:{alternation(VOCABULARY.words('and'))}\s+)?(?:(?P<w>{_WORDS}|\d{{1,2}})\s+{alternation(VOCABULARY.words('cents'))}(?!\w)"
+    r"|(?P<d>\d\d)(?![\d.,:]|\s?[^\W\d_]{1,2}\b))",
+    re.IGNORECASE,
+)
+"""What follows the whole of a sum: "and fifty cents", "27 euro 50"."""
 _MOST_PIECES: Final = 9
 """A whole number up to this before "x" counts pieces: "2 x 12 m"."""
 
@@ -90,15 +96,28 @@ def find_quantities(text: str, *, is_comma_decimal: bool | None = None, currency
         *_in_words(text),
         *_implied_money(text, currency),
     ):
-        mention = replace(mention, quantity=_with_degrees(mention.quantity, text))
+        mention = _with_cents(replace(mention, quantity=_with_degrees(mention.quantity, text)), text)
         if not any(mention.start < other.end and other.start < mention.end for other in taken):
             taken.append(mention)
     return sorted(taken, key=lambda mention: mention.start)
 
 
+def _with_cents(mention: QuantityMention, text: str) -> QuantityMention:
+    """Add the cents that stand behind a whole sum."""
+    quantity = mention.quantity
+    match = _CENTS.match(text, mention.end)
+    if quantity.dimension != "money" or match is None or quantity.number != int(quantity.number):
+        return mention
+    words = match["d"] or match["w"]
+    cents = float(words) if words.isdecimal() else (read_number_words(words) or (0.0, 0))[0]
+    if not 0 < cents < 100:
+        return mention
+    return QuantityMention(mention.start, match.end(), replace(quantity, number=quantity.number + cents / 100))
+
+
 def _with_degrees(quantity: Quantity, text: str) -> Quantity:
-    """Degrees of a text that speaks of warmth are those of Celsius."""
-    if quantity.unit == "deg" and _WARMTH.search(text):
+    """Degrees are those of Celsius where nothing speaks of an angle."""
+    if quantity.unit == "deg" and not _ANGLE.search(text):
         return Quantity(quantity.number, "°C", "temperature")
     return quantity
 

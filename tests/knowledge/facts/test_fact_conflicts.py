@@ -52,4 +52,7 @@ def test_what_recurs_or_is_another_thing_is_no_conflict() -> None:
     )
     assert not conflicts(boat="Steel narrowboat, 57 ft", survey="Overall length measured: 17.4 m")
     assert not conflicts(room="Rehearsal room 40 € a day", budget="rehearsal room 2 days 80 €")
+    assert not conflicts(
+        grant="Subvención: 6.400 € del ayuntamiento, el 70 % por adelantado.", bank="subvención, ingreso: 4480,00 €"
+    )
     assert not conflicts(kitchen="Kitchen window: 120 cm", attic="Attic hatch: 110 cm")

@@ -38,6 +38,10 @@ def test_days_are_read_in_seven_languages() -> None:
         "Wir sind vom 3. bis 7. März 2027 weg": "2027-03-03/2027-03-07",
         "We clean up on the first Monday of March": "2027-03-01",
         "back in three weeks": "2026-12-18",
+        "volgende week woensdag Joost bellen": "2026-12-02",
+        "Imbianchino venerdì 4 dicembre, dalle 9 alle 13": "2026-12-04T09:00",
+        "affitto dal 1° dicembre": "2026-12-01",
+        "La gira de 2024 fue del 3 al 14 de mayo": "2024-05-03/2024-05-14",
     }
     for text, value in expected.items():
         assert values(text, FactKind.DATE) == [value], text
@@ -106,6 +110,9 @@ def test_sums_and_measures_keep_their_decimals_and_units() -> None:
         "Licence £1,084.60 for the year": ["1084.6 GBP"],
         "Hire one hundred and fifty-seven pounds": ["157 GBP"],
         "CHF 1'250.00 im Voraus": ["1250 CHF"],
+        "Den koster to tusen åtte hundre kroner": ["2800 NOK"],
+        "La tomme coûte onze euros et quarante centimes": ["11.4 EUR"],
+        "gespart: 27 euro 50, davon die Glocke": ["27.5 EUR"],
     }
     for text, amounts in expected.items():
         assert values(text, FactKind.AMOUNT) == amounts, text

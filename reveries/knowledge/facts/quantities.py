@@ -58,7 +58,7 @@ _FOR_EACH = re.compile(rf"(?<![\w.,:/])(?P<n>{FIGURES})\s+{alternation(VOCABULAR
 _ANGLE = re.compile(r"angle|tilt|slope|pitch|winkel|neigung|inclin|pente|hoek|helling|vinkel|pendenza", re.IGNORECASE)
 _CENTS = re.compile(
     rf"\s+(?:{alternation(VOCABULARY.words('and'))}\s+)?(?:(?P<w>{_WORDS}|\d{{1,2}})\s+{alternation(VOCABULARY.words('cents'))}(?!\w)"
-    r"|(?P<d>\d\d)(?![\d.,:]|\s?[^\W\d_]{1,2}\b))",
+    r"|(?P<d>\d\d)(?!\d|[.,:]\d|\s?[^\W\d_]{1,2}\b))",
     re.IGNORECASE,
 )
 """What follows the whole of a sum: "and fifty cents", "27 euro 50"."""

@@ -352,7 +352,8 @@ async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahe
             await talk.say("Today I counted herons by the river again, and wrote it down with care.")
             longest = max(longest, len(talk.model.prompts[-1].messages))
         folds = talk.around.folded
-        for _ in range(longest // 8):  # From half of it to three quarters: no turn has to fold.
+        turns = talk.conversation.turns
+        while turns.state.history_tokens <= turns.form.rest_tokens(turns.room_tokens):  # No turn has to fold yet.
             await talk.say("Today I counted herons by the river again, and wrote it down with care.")
         assert talk.around.folded == folds
         async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:

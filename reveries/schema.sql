@@ -783,7 +783,11 @@ CREATE TABLE tasks (
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
     checksum BLOB NOT NULL,
     try_began_at REAL,             -- when the try under way began, broken off and taken up again or not; null: none is
-    due TEXT NOT NULL DEFAULT ''   -- a day, or a day with a time, where the owner is; empty: none
+    due TEXT NOT NULL DEFAULT '',  -- a day, or a day with a time, where the owner is; empty: none
+    made_by TEXT NOT NULL DEFAULT 'mind' CHECK (made_by IN ('mind', 'owner', 'program')),
+    is_mine INTEGER NOT NULL DEFAULT 0 CHECK (is_mine IN (0, 1)),   -- the owner does it: nobody else works on it
+    repeats TEXT NOT NULL DEFAULT '',      -- when it comes back: '2 week', or the five fields of cron; empty: never
+    position REAL                          -- its place as the owner put it; null: behind those with one
 ) STRICT;
 CREATE INDEX tasks_by_project ON tasks (project_id, status);
 
@@ -805,6 +809,31 @@ CREATE TABLE proposals (             -- tasks that notes suggest; nothing begins
     UNIQUE (project_id, document, source_line)
 ) STRICT;
 CREATE INDEX proposals_by_task ON proposals (task_id);
+
+CREATE TABLE reminders (             -- what the owner was reminded of, once for each day that a task is due on
+    task_id TEXT NOT NULL REFERENCES tasks (id),
+    due TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('day_before', 'on_day')),
+    made_at REAL NOT NULL,
+    shown_at REAL,                 -- null: nobody was there yet
+    PRIMARY KEY (task_id, due, kind)
+) STRICT;
+
+CREATE TABLE wishes (                -- changes that the owner's words in a conversation ask for, after a yes
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL REFERENCES projects (id),
+    task_id TEXT REFERENCES tasks (id),    -- null: a task to be added
+    action TEXT NOT NULL CHECK (action IN ('move', 'drop', 'start', 'done', 'add')),
+    title TEXT NOT NULL DEFAULT '',        -- of a task to be added
+    due TEXT NOT NULL DEFAULT '',          -- the new day
+    state TEXT NOT NULL CHECK (state IN ('proposed', 'applied', 'declined')),
+    created_at REAL NOT NULL,
+    decided_at REAL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX wishes_by_state ON wishes (state);
+CREATE INDEX wishes_by_project ON wishes (project_id);
+CREATE INDEX wishes_by_task ON wishes (task_id);
 
 CREATE TABLE task_needs (
     task_id TEXT NOT NULL REFERENCES tasks (id),

@@ -172,6 +172,10 @@ def _request_work(number: int, words: str) -> protocol.Request:
     return protocol.RequestWork(number, words[:_ID_CHARS])
 
 
+async def _steer_task(ask: AskCallback, words: str, _: float) -> protocol.TasksChanged:
+    return await ask(lambda number: project_tasks.parse_task_command(number, words), protocol.TasksChanged)
+
+
 async def _fetch_contradictions(ask: AskCallback, _: str, __: float) -> AllContradictions:
     return await collect_contradictions(ask)
 
@@ -302,6 +306,14 @@ COMMANDS: Final = (
         fetch=send_words(_ask_fact_conflicts),
     ),
     Command("/proposals", "NAME", "tasks that a project's notes propose", "mind", fetch=send_words(_ask_proposals)),
+    Command(
+        "/task",
+        "ACTION PROJECT TASK",
+        "add, edit, drop, move a task, or say that it is done",
+        "mind",
+        keeps_words=True,
+        fetch=_steer_task,
+    ),
     Command("/questions", "", "open questions of your projects; answer them here", "mind"),
     Command(
         "/answer",

@@ -42,6 +42,7 @@ from reveries.daemon.requests import (
     projects,
     proposals,
     sleep,
+    steering,
     talk,
     thought,
     tools,
@@ -78,7 +79,21 @@ from reveries.safety.journal import SafetyJournal
 
 log = structlog.get_logger("daemon")
 
-REQUEST_HANDLERS = (admin, facts, imports, knowledge, memory, projects, proposals, sleep, talk, thought, tools, views)
+REQUEST_HANDLERS = (
+    admin,
+    facts,
+    imports,
+    knowledge,
+    memory,
+    projects,
+    proposals,
+    sleep,
+    steering,
+    talk,
+    thought,
+    tools,
+    views,
+)
 """Imported so that their handlers are registered."""
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)

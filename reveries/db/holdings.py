@@ -85,6 +85,7 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "proposals": TextTable(
         ("title", "document", "source_line"), "your projects", ("title", "source_line"), is_tainted=True, erased="row"
     ),
+    "wishes": TextTable(("title",), "your projects", ("title",), erased="row"),
     "drafts": TextTable(
         ("wish", "content", "doubts", "flagged_because"), "your projects", ("wish", "content"),
         is_tainted=True, erased="row",

@@ -43,6 +43,14 @@ class ProposalState(StrEnum):
     """Its line changed or is gone, and nobody had decided."""
 
 
+class MadeBy(StrEnum):
+    """Who made a task."""
+
+    MIND = "mind"
+    OWNER = "owner"
+    PROGRAM = "program"
+
+
 class TaskKind(StrEnum):
     """What a task asks for; a small model follows one recipe per kind."""
 
@@ -127,6 +135,13 @@ class WorkTask:
     completed_at: float | None = None
     due: str = ""
     """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
+    made_by: MadeBy = MadeBy.MIND
+    is_mine: bool = False
+    """Whether the owner does it: nobody else works on it."""
+    repeats: str = ""
+    """When it comes back after it is done, see `task_days.read_repeat`; empty: never."""
+    position: float | None = None
+    """Its place among the tasks as the owner put it; None: behind those with one."""
     try_began_at: float | None = None
     """When the mind's current attempt began, also if it was interrupted and resumed since."""
     foreign_sources: frozenset[str] = frozenset()

@@ -3,6 +3,7 @@
 Six factors between 0 and 1, weighted as in V-80; the first five are defined as in V-79 (VA-17, VA-37, VA-38).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,6 +81,10 @@ def in_order(
     recent: Sequence[WorkLogEntry],
     now: float,
 ) -> list[WorkTask]:
-    """Sort tasks by score, highest first; equal ones by age, then by id."""
+    """Sort tasks as the owner put them, the others by score, highest first; equal ones by age, then by id."""
     scores = {task.id: factors_of(task, orientation, goal_id, done, recent, now).score for task in tasks}
-    return sorted(tasks, key=lambda task: (-scores[task.id], task.created_at, task.id))
+    return sorted(tasks, key=lambda task: (_place(task), -scores[task.id], task.created_at, task.id))
+
+
+def _place(task: WorkTask) -> float:
+    return math.inf if task.position is None else task.position

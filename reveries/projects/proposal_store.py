@@ -9,7 +9,7 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.model import ProposalState, TaskKind, TaskProposal
+from reveries.projects.model import MadeBy, ProposalState, TaskKind, TaskProposal
 from reveries.projects.task_store import NewTask, TaskStore
 
 
@@ -68,6 +68,7 @@ class ProposalStore:
             TaskKind.OTHER,
             goal_id=goal_id,
             due=due or proposal.due,
+            made_by=MadeBy.OWNER,
             foreign_sources=proposal.foreign_sources,
         )
         [task_id] = await self._tasks.put(transaction, proposal.project_id, [new])

@@ -10,7 +10,8 @@ from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
+from reveries.projects.model import MadeBy, QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
+from reveries.projects.task_days import next_due, today
 from reveries.tools.results import ToolResult
 
 
@@ -27,6 +28,10 @@ class NewTask:
     goal_id: str | None = None
     foreign_sources: frozenset[str] = frozenset()
     due: str = ""
+    made_by: MadeBy = MadeBy.MIND
+    is_mine: bool = False
+    repeats: str = ""
+    position: float | None = None
 
 
 class TaskStore:
@@ -77,7 +82,8 @@ class TaskStore:
             sources = task.foreign_sources | await self._sources_of(transaction, project_id, task.rests_on)
             row: dict[str, object] = {"id": name, "project_id": project_id, "goal_id": task.goal_id}
             row |= {"title": task.title, "description": task.description, "kind": task.kind.value}
-            row |= {"skill_area": task.skill_area, "due": task.due}
+            row |= {"skill_area": task.skill_area, "due": task.due, "made_by": task.made_by.value}
+            row |= {"is_mine": task.is_mine, "repeats": task.repeats, "position": task.position}
             row |= {"status": TaskStatus.BLOCKED.value if task.needs else TaskStatus.READY.value, "now": self._now}
             row |= {"rests_on": json.dumps(sorted(set(task.rests_on))), "foreign_sources": json.dumps(sorted(sources))}
             await transaction.run("projects.put_task", row | {"checksum": checksum(task.title, task.description)})
@@ -141,6 +147,42 @@ class TaskStore:
         row = {"id": task.id, "status": status.value, "now": self._now, "tries_anew": tries_anew, **values}
         row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
         await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
+        if status is TaskStatus.DONE and task.status is not TaskStatus.DONE and task.repeats:
+            await self._put_again(transaction, task, str(values["description"]))
+
+    async def _put_again(self, transaction: Transaction, task: WorkTask, description: str) -> None:
+        """Let a task that repeats come back at its next day, as a new one; what is done stays as it is."""
+        due = next_due(task.repeats, task.due, today(self._now))
+        again = NewTask(
+            task.title,
+            description,
+            task.kind,
+            task.skill_area,
+            rests_on=task.rests_on,
+            goal_id=task.goal_id,
+            foreign_sources=task.foreign_sources,
+            due=due,
+            made_by=task.made_by,
+            is_mine=task.is_mine,
+            repeats=task.repeats,
+            position=task.position,
+        )
+        await self.put(transaction, task.project_id, [again])
+
+    async def edit(self, transaction: Transaction, task: WorkTask) -> None:
+        """Store the title, description, day, repetition and doer of a task as they are in `task`."""
+        row: dict[str, object] = {"id": task.id, "title": task.title, "description": task.description, "due": task.due}
+        row |= {"repeats": task.repeats, "is_mine": task.is_mine, "now": self._now}
+        await transaction.run("projects.edit_task", row | {"checksum": checksum(task.title, task.description)})
+
+    async def set_positions(self, transaction: Transaction, ordered: Sequence[WorkTask]) -> None:
+        """Put tasks into this order, before all others."""
+        rows = [{"id": task.id, "position": place, "now": self._now} for place, task in enumerate(ordered, 1)]
+        await transaction.run_many("projects.set_position", rows)
+
+    async def drop_questions(self, transaction: Transaction, task_id: str) -> None:
+        """Drop the open questions that nothing but a dropped task waits for."""
+        await transaction.run("projects.drop_idle_questions", {"id": task_id})
 
     async def hold_try(self, transaction: Transaction, task: WorkTask) -> None:
         """Block the current attempt until a tool call is approved; it then continues."""

@@ -25,6 +25,7 @@ from reveries.projects.model import (
 from reveries.projects.premise import standing_bases
 from reveries.projects.priority import in_order
 from reveries.projects.store import ProjectStore
+from reveries.projects.task_days import comes_later, today
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, rewrite_after_answers
 
 _RECENT = 10
@@ -125,7 +126,7 @@ def state_of(
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
     # Where a success criterion is hit the owner decides first how to go on: nothing can be done until then.
     is_stopped = any(CRITERION_TAG in one.context_tags for one in questions if one.status is QuestionStatus.OPEN)
-    ready = [task for task in tasks if (task.status is TaskStatus.READY or task.is_in_hand) and not is_stopped]
+    ready = [] if is_stopped else [task for task in tasks if _is_for_mind(task, now)]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
     status, message = _agent_status(goal, orientation, queue, tasks, questions)
     return AgentState(
@@ -140,6 +141,12 @@ def state_of(
         questions=tuple(questions),
         activities=tuple(activities),
     )
+
+
+def _is_for_mind(task: WorkTask, now: float) -> bool:
+    """Whether the mind can work on a task now: not on what its owner does, nor before the day of what repeats."""
+    is_open = task.status is TaskStatus.READY or task.is_in_hand
+    return is_open and not task.is_mine and not comes_later(task.repeats, task.due, today(now))
 
 
 def _agent_status(

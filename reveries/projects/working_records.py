@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from reveries.projects.model import OwnerQuestion, Project, WorkLogEntry, WorkTask
+from reveries.projects.task_days import say_repeat
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Title = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -13,6 +14,7 @@ _Words = Annotated[str, msgspec.Meta(min_length=1, max_length=8_000)]
 _Names = Annotated[list[_Name], msgspec.Meta(max_length=50)]
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 _Status = Literal["ready", "in_progress", "blocked", "done"]
+_Day = Annotated[str, msgspec.Meta(max_length=200)]
 
 
 class _InProject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -32,23 +34,30 @@ class GetTasks(_InProject, frozen=True):
 
 class CreateTask(_InProject, frozen=True):
     """`depends_on`: ids of the tasks that come first. `rests_on`: ids of the chunks that it takes for true: when one of
-    them falls, the task is held."""
+    them falls, the task is held. `due`: a day in words (9 December). `every`: how often it comes back (month)."""
 
     title: _Title
     description: _Text
     skill_area: Annotated[str, msgspec.Meta(max_length=100)]
     depends_on: _Names = []
     rests_on: _Names = []
+    due: _Day = ""
+    every: _Day = ""
 
 
 class TaskUpdates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`blocked_by`: all the questions that it waits for from now on; with none it waits for none."""
+    """`blocked_by`: all the questions that it waits for from now on; with none it waits for none. `position`: its place
+    among the open tasks, from 1. An empty `due` or `every` is removed."""
 
-    status: _Status | None = None
+    status: _Status | Literal["dropped"] | None = None
     blocked_by: _Names | None = None
     description: _Text | None = None
     outcome: _Text | None = None
     rests_on: _Names | None = None
+    title: _Title | None = None
+    due: _Day | None = None
+    every: _Day | None = None
+    position: Annotated[int, msgspec.Meta(ge=1, le=10_000)] | None = None
 
 
 class UpdateTask(_InProject, frozen=True):
@@ -115,6 +124,10 @@ class TaskOut(msgspec.Struct, frozen=True):
     held_because: str
     flagged_because: str
     foreign_sources: list[str]
+    due: str | None = None
+    repeats: str | None = None
+    made_by: str = "mind"
+    is_owners: bool = False
 
 
 class QuestionOut(msgspec.Struct, frozen=True):
@@ -216,6 +229,10 @@ def task_out(task: WorkTask) -> TaskOut:
         held_because=task.held_because,
         flagged_because=task.flagged_because,
         foreign_sources=sorted(task.foreign_sources),
+        due=task.due or None,
+        repeats=say_repeat(task.repeats) or None,
+        made_by=task.made_by.value,
+        is_owners=task.is_mine,
     )
 
 

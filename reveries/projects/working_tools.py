@@ -8,6 +8,7 @@ from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import (
     NOT_AUDITED,
+    MadeBy,
     OwnerQuestion,
     Project,
     QuestionKind,
@@ -16,7 +17,9 @@ from reveries.projects.model import (
     TaskStatus,
     WorkTask,
 )
+from reveries.projects.steering import TaskEdit, edit_task, move_task, read_days, require_open
 from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_days import today
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
 from reveries.projects.working_records import (
@@ -103,6 +106,7 @@ class WorkingTools:
 
     async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
+        due, repeats = read_days(given.due, given.every, today(self.store.now))
         async with self.store.transaction() as transaction:
             await self._require_tasks(transaction, project, given.depends_on)
             await self._require_chunks(transaction, project, given.rests_on)
@@ -116,6 +120,9 @@ class WorkingTools:
                 tuple(given.rests_on),
                 next((one.id for one in goals if one.state == "active"), None),
                 caller.foreign_sources,
+                due=due,
+                made_by=MadeBy.PROGRAM if caller.source else MadeBy.MIND,
+                repeats=repeats,
             )
             [task_id] = await self.store.tasks.put(transaction, project.id, [new])
             await self._log(transaction, project, caller, "task.created", given.title)
@@ -133,16 +140,18 @@ class WorkingTools:
                     advice="The owner is asked what holds now; until then it waits.",
                 )
             await self._require_chunks(transaction, project, updates.rests_on or [])
+            await self._edit(transaction, project, task, updates)
             await self._block(transaction, project, task, updates)
             await self._store_status(transaction, project, task, updates, caller)
             await self.store.tasks.release(transaction, project.id)
-            after = (await self._require_tasks(transaction, project, [task.id]))[0]
+            every = await self.store.tasks.of_project(project.id, transaction)
+            after = next(one for one in every if one.id == task.id)
             if updates.status == "ready" and after.status is TaskStatus.BLOCKED:
                 raise UsageError(f"“{task.title[:80]}” waits for something still.", advice="See get_blockers.")
             if updates.status == "done":
                 await self._note_rewrite(transaction, project, after)
             await self._log(transaction, project, caller, "task.updated", f"{task.title}: {after.status.value}")
-        return OneTaskOut(project.name, task_out(await self._task(project, task.id)))
+        return OneTaskOut(project.name, task_out(next(one for one in every if one.id == task.id)))
 
     async def get_questions(self, given: GetQuestions, _: ToolCaller) -> QuestionsOut:
         project = await self.store.find(given.project_id)
@@ -253,6 +262,17 @@ class WorkingTools:
         for name in ids:
             if name not in known:
                 raise NotFoundError(f"{project.name} knows no chunk {name[:60]!r}.", advice="Search for it.")
+
+    async def _edit(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
+        """Store a new title, day, repetition or place of a task. Raises UsageError."""
+        edit = TaskEdit(updates.title, due=updates.due, every=updates.every)
+        if edit != TaskEdit():
+            require_open(task)
+            await self.store.tasks.edit(transaction, edit_task(task, edit, today(self.store.now)))
+        if updates.position is not None:
+            require_open(task)
+            tasks = await self.store.tasks.of_project(project.id, transaction)
+            await self.store.tasks.set_positions(transaction, move_task(tasks, task, updates.position))
 
     async def _block(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
         """Make a task wait for exactly these questions. Raises UsageError if nothing would block it."""

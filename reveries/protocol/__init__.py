@@ -19,6 +19,7 @@ from reveries.protocol.project_notes import *
 from reveries.protocol.projects import *
 from reveries.protocol.registry import *
 from reveries.protocol.sleep import *
+from reveries.protocol.steering import *
 from reveries.protocol.talk import *
 from reveries.protocol.thought import *
 from reveries.protocol.tools import *

@@ -53,6 +53,12 @@ class TaskEntry(msgspec.Struct, frozen=True):
     is_tainted: bool
     due: str = ""
     """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
+    repeats: str = ""
+    """How often it comes back after it is done, in words: every 2 weeks; empty: never."""
+    made_by: str = ""
+    """Who made it: mind, owner or program."""
+    is_mine: bool = False
+    """Whether the owner does it: nobody else works on it."""
 
 
 class QuestionEntry(msgspec.Struct, frozen=True):

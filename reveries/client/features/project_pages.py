@@ -136,8 +136,9 @@ def tasks_page(tasks: list[TaskEntry]) -> Page:
         mark, style = _TASK_STYLES.get(task.status, ("?", ""))
         area = f"  {one_line(task.skill_area)}" if task.skill_area else ""
         page.append(line(Part(f"  {mark} ", style), Part(one_line(task.title), "strong"), Part(area, "dim")))
-        if task.due:
-            page.append(line(Part(f"      {describe_due(task.due)}", "dim")))
+        if task.due or task.is_mine or task.repeats:
+            notes = filter(None, ("yours" if task.is_mine else "", describe_due(task.due), task.repeats))
+            page.append(line(Part(f"      {', '.join(notes)}", "dim")))
         if task.waits_for:
             page += paragraph(f"waits for {task.waits_for}", indent=6, style="warn")
         if task.flagged_because:

@@ -1,24 +1,134 @@
-"""`reveries project task` and `project proposals`: tasks that notes propose, accepted or dropped by the owner."""
+"""`reveries project task` and `project proposals`: the owner's tasks, and those that notes propose."""
 
 import datetime
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
+from reveries.client.features.project_pages import tasks_page
 from reveries.client.features.project_wording import describe_due
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import plural
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from reveries.protocol import Proposals
+    from collections.abc import Callable, Mapping
+
+    from reveries.protocol import Proposals, TasksChanged
+    from reveries.protocol.message import Request
 
 
-@click.group("task", short_help="Accept or drop tasks that notes propose.")
+_USAGE: Final = 'add Boat "Call the plumber" --due Friday    or edit, drop, move, done PROJECT TASK'
+
+
+@click.group("task", short_help="Add, edit, drop, move or finish tasks; accept those that notes propose.")
 def task_group() -> None:
-    """Decide about the tasks of a project."""
+    """Steer the tasks of a project. TASK: the beginning of its title or id, or a part of its title."""
+
+
+@task_group.command("add")
+@click.argument("name")
+@click.argument("title")
+@click.option("--description", default="", help="What is to be done, in more words.")
+@click.option("--due", default="", help="The day: '9 December', 'next Friday at 14:00', 2026-12-09.")
+@click.option("--every", default="", help="It comes back: Monday, month, '2 weeks', or five fields of cron.")
+@click.option("--mine", is_flag=True, help="You do it: nothing works on it.")
+@json_option(protocol.TasksChanged)
+def add_command(as_json: bool, **given: Any) -> None:
+    """Add a task of yours: reveries project task add Boat "Call the plumber" --due Friday."""
+    _change("add", given, as_json)
+
+
+@task_group.command("edit")
+@click.argument("name")
+@click.argument("task")
+@click.option("--title", default=None, help="Call it this.")
+@click.option("--description", default=None, help="What is to be done, in more words.")
+@click.option("--due", default=None, help="The day on which it is due; '' for none.")
+@click.option("--every", default=None, help="How often it comes back; '' for never.")
+@click.option("--mine/--not-mine", default=None, help="Whether you do it.")
+@json_option(protocol.TasksChanged)
+def edit_command(as_json: bool, **given: Any) -> None:
+    """Change an open task: reveries project task edit Boat plumber --due "9 December"."""
+    _change("edit", given, as_json)
+
+
+@task_group.command("move")
+@click.argument("name")
+@click.argument("task")
+@click.argument("position", type=click.IntRange(1, 10_000))
+@json_option(protocol.TasksChanged)
+def move_command(as_json: bool, **given: Any) -> None:
+    """Put a task at a place among the open ones: reveries project task move Boat plumber 1."""
+    _change("move", given, as_json)
+
+
+@task_group.command("done")
+@click.argument("name")
+@click.argument("task")
+@click.option("--outcome", default="", help="What came of it.")
+@json_option(protocol.TasksChanged)
+def done_command(as_json: bool, **given: Any) -> None:
+    """Say that a task is done. One that repeats comes back at its next day."""
+    _change("done", given, as_json)
+
+
+_REQUESTS: "Final[Mapping[str, Callable[[int, Mapping[str, Any]], Request]]]" = {
+    "add": lambda number, given: protocol.AddTask(
+        number,
+        given["name"],
+        given["title"],
+        given["description"],
+        given["due"],
+        given["every"],
+        given["mine"],
+    ),
+    "edit": lambda number, given: protocol.EditTask(
+        number,
+        given["name"],
+        given["task"],
+        given["title"],
+        given["description"],
+        given["due"],
+        given["every"],
+        given["mine"],
+    ),
+    "drop": lambda number, given: protocol.DropTasks(number, given["name"], given["tasks"]),
+    "move": lambda number, given: protocol.MoveTask(number, given["name"], given["task"], given["position"]),
+    "done": lambda number, given: protocol.FinishTask(number, given["name"], given["task"], given["outcome"]),
+}
+"""What each command of `task` sends, from its number and what was given."""
+
+
+def parse_task_command(number: int, words: str) -> "Request":
+    """Return the request of `/task add Boat "Call the plumber" --due Friday`. Raises UsageError."""
+    from reveries.errors import UsageError
+
+    try:
+        name, *given = shlex.split(words)
+        command = task_group.commands[name]
+        build = _REQUESTS[name]
+        context = command.make_context(name, given, help_option_names=[])
+    except (ValueError, KeyError):
+        raise UsageError("Say what to do with a task.", advice=f"/task {_USAGE}") from None
+    except click.ClickException as error:
+        raise UsageError(error.format_message(), advice=f"/task {_USAGE}") from None
+    return build(number, context.params)
+
+
+def _change(name: str, given: "Mapping[str, Any]", as_json: bool) -> None:
+    from reveries.client.sync_call import ask_mind
+
+    print_answer(ask_mind(lambda number: _REQUESTS[name](number, given), protocol.TasksChanged), as_json)
+
+
+@page_of(protocol.TasksChanged, "tasks")
+def tasks_changed_page(answer: "TasksChanged") -> Page:
+    """Render what was done, and the tasks as they are now."""
+    return [*paragraph(answer.message, indent=2), *(tasks_page(answer.tasks) if answer.tasks else [])]
 
 
 @click.command("proposals")
@@ -48,7 +158,13 @@ def accept_command(
     as_json: bool,
 ) -> None:
     """Make tasks of proposals: reveries project task accept Boat 4f2a 91c0. ID: see project proposals."""
-    answer = _decide(name, proposals, is_all, "accept", title, _day_text(due))
+    from reveries.client.sync_call import ask_mind
+
+    _require_names(name, proposals, is_all)
+    answer = ask_mind(
+        lambda new_id: protocol.DecideProposals(new_id, name, "accept", proposals, title, _day_text(due)),
+        protocol.Proposals,
+    )
     print_answer(
         answer, as_json, lambda: [line(f"  {plural(len(answer.task_ids), 'new task')}."), *proposals_page(answer)]
     )
@@ -56,26 +172,20 @@ def accept_command(
 
 @task_group.command("drop")
 @click.argument("name")
-@click.argument("proposals", nargs=-1)
-@click.option("--all", "is_all", is_flag=True, help="Drop all that wait.")
-@json_option(protocol.Proposals)
-def drop_command(name: str, proposals: tuple[str, ...], is_all: bool, as_json: bool) -> None:
-    """Drop proposals: they do not come back while their lines in the notes are unchanged."""
-    print_answer(_decide(name, proposals, is_all, "dismiss"), as_json)
+@click.argument("tasks", nargs=-1)
+@click.option("--all", "is_all", is_flag=True, help="Drop all that notes propose.")
+@json_option(protocol.TasksChanged)
+def drop_command(name: str, tasks: tuple[str, ...], is_all: bool, as_json: bool) -> None:
+    """Drop tasks, or proposals: these do not come back while their lines in the notes are unchanged."""
+    _require_names(name, tasks, is_all)
+    _change("drop", {"name": name, "tasks": tasks}, as_json)
 
 
-def _decide(
-    name: str, proposals: tuple[str, ...], is_all: bool, decision: str, title: str = "", due: str = ""
-) -> "Proposals":
-    from reveries.client.sync_call import ask_mind
+def _require_names(name: str, names: tuple[str, ...], is_all: bool) -> None:
     from reveries.errors import UsageError
 
-    if bool(proposals) is is_all:
+    if bool(names) is is_all:
         raise UsageError("Say which: IDs, or --all.", advice=f"See: reveries project proposals {name}")
-    return ask_mind(
-        lambda new_id: protocol.DecideProposals(new_id, name, decision, proposals, title, due),  # type: ignore[arg-type]
-        protocol.Proposals,
-    )
 
 
 def _day_text(due: datetime.datetime | None) -> str:

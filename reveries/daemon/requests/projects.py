@@ -15,6 +15,7 @@ from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.prompt_material import describe_orientation
+from reveries.projects.task_days import say_repeat
 from reveries.projects.task_store import find_task
 from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
@@ -141,10 +142,9 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
     state = await read_state(store, project.id)
     task = find_task(state.tasks, request.task)
     chunks = [one for one in await call.mind.knowledge.of_project(project.id) if one.id in task.rests_on]
-    titles = _open_titles(state.tasks)
     return protocol.TaskTrace(
         request_id=request.request_id,
-        task=_task_entry(task, titles, {one.id: one.question for one in state.questions}),
+        task=task_entries(state, [task])[0],
         audit=plain(task.audit),
         failure=plain(task.failure),
         rests_on=[chunk_entry(one) for one in chunks],
@@ -261,8 +261,6 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     store = call.mind.projects.store
     state = await read_state(store, project.id)
     spent = await _usage_by_project(call)
-    titles = _open_titles(state.tasks)
-    asked = {one.id: one.question for one in state.questions}
     log = await store.activities(project.id, limit)
     conflicts = await call.mind.knowledge.contradictions(project.id)
     from reveries.projects.result_audit import read_coherence
@@ -274,7 +272,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         message=plain(state.message),
         orientation=plain(describe_orientation(state.orientation.content)),
         doubts=[plain(one) for one in list_doubts(state.orientation.content, state.tasks, conflicts)],
-        tasks=[_task_entry(task, titles, asked) for task in state.tasks],
+        tasks=task_entries(state, state.tasks),
         questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
         log=[
             protocol.WorkEntry(one.happened_at, one.action, plain(one.details), str(one.id), one.task_id or "")
@@ -317,6 +315,12 @@ def _open_titles(tasks: Sequence[WorkTask]) -> dict[str, str]:
     return {one.id: one.title for one in tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
 
 
+def task_entries(state: AgentState, tasks: Sequence[WorkTask]) -> list[protocol.TaskEntry]:
+    """Convert some tasks of a project to their frame parts."""
+    titles, asked = _open_titles(state.tasks), {one.id: one.question for one in state.questions}
+    return [_task_entry(task, titles, asked) for task in tasks]
+
+
 def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
     return protocol.TaskEntry(
         task_id=task.id,
@@ -330,6 +334,9 @@ def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, st
         flagged_because=one_line(task.flagged_because, 300),
         is_tainted=bool(task.foreign_sources),
         due=task.due,
+        repeats=say_repeat(task.repeats),
+        made_by=task.made_by.value,
+        is_mine=task.is_mine,
     )
 
 

@@ -269,6 +269,9 @@ SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, hel
 -- name: words_of_proposals
 SELECT rowid AS id, title, document, source_line FROM proposals;
 
+-- name: words_of_wishes
+SELECT rowid AS id, title FROM wishes;
+
 -- name: words_of_drafts
 SELECT rowid AS id, wish, content, doubts, flagged_because FROM drafts;
 

@@ -61,7 +61,7 @@ INSERT INTO orientation (project_id, version, content, trigger, written_at, fore
 VALUES (:project_id, :version, :content, :trigger, :now, :foreign_sources, :checksum)
 
 -- name: tasks
-SELECT * FROM tasks WHERE project_id = :project_id ORDER BY created_at, id
+SELECT * FROM tasks WHERE project_id = :project_id ORDER BY position IS NULL, position, created_at, id
 
 -- name: needs
 SELECT task_id, needs_id FROM task_needs
@@ -69,9 +69,26 @@ WHERE task_id IN (SELECT id FROM tasks WHERE project_id = :project_id) ORDER BY 
 
 -- name: put_task
 INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, skill_area, rests_on, created_at,
-    updated_at, foreign_sources, checksum, due)
+    updated_at, foreign_sources, checksum, due, made_by, is_mine, repeats, position)
 VALUES (:id, :project_id, :goal_id, :title, :description, :kind, :status, :skill_area, :rests_on, :now, :now,
-    :foreign_sources, :checksum, :due)
+    :foreign_sources, :checksum, :due, :made_by, :is_mine, :repeats, :position)
+
+-- name: edit_task
+UPDATE tasks SET title = :title, description = :description, due = :due, repeats = :repeats, is_mine = :is_mine,
+    checksum = :checksum, updated_at = :now
+WHERE id = :id
+
+-- name: set_position
+UPDATE tasks SET position = :position, updated_at = :now WHERE id = :id
+
+-- name: drop_idle_questions
+-- The open questions that only this task waits for.
+UPDATE questions SET status = 'dropped' WHERE status = 'open'
+    AND id IN (SELECT question_id FROM question_blocks WHERE task_id = :id)
+    AND NOT EXISTS (
+        SELECT 1 FROM question_blocks JOIN tasks ON tasks.id = question_blocks.task_id
+        WHERE question_blocks.question_id = questions.id AND tasks.id <> :id AND tasks.status NOT IN ('done', 'dropped')
+    )
 
 -- name: put_need
 INSERT OR IGNORE INTO task_needs (task_id, needs_id) VALUES (:task_id, :needs_id)
@@ -85,7 +102,8 @@ WHERE id = :id AND status = 'ready'
 UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
     description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
     completed_at = CASE WHEN :status = 'done' THEN coalesce(completed_at, :now) ELSE NULL END,
-    tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL
+    tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL,
+    repeats = CASE WHEN :status = 'done' THEN '' ELSE repeats END
 WHERE id = :id
 
 -- name: hold_try
@@ -115,8 +133,9 @@ DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks
 DELETE FROM task_needs WHERE task_id = :id AND needs_id IN (SELECT id FROM tasks WHERE status = 'blocked')
 
 -- name: drop_open_tasks
+-- What the owner added stays until the owner drops it.
 UPDATE tasks SET status = 'dropped', updated_at = :now
-WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked')
+WHERE project_id = :project_id AND goal_id = :goal_id AND status IN ('ready', 'blocked') AND made_by <> 'owner'
 
 -- name: give_back_begun
 -- A task that an outside program began has no try of the mind's own, and is left to that program.
@@ -260,7 +279,8 @@ WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
 -- name: last_word
 SELECT coalesce(max(id), 0) AS number FROM activities
 WHERE project_id = :project_id AND action IN (
-    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added', 'proposal.accepted'
+    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added', 'proposal.accepted',
+    'owner.task_added', 'owner.task_edited', 'owner.task_dropped', 'owner.task_moved', 'owner.task_done'
 )
 
 -- name: count_blocked

@@ -143,6 +143,7 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "proposals.title",
             "proposals.document",
             "proposals.source_line",
+            "wishes.title",
             "drafts.wish",
             "drafts.content",
             "drafts.flagged_because",
@@ -177,6 +178,7 @@ TRACES: Final = {
     "orientation.checksum": f"SELECT checksum FROM orientation WHERE content {_HOLDS}",
     "tasks.checksum": f"SELECT checksum FROM tasks WHERE title {_HOLDS}",
     "proposals.checksum": f"SELECT checksum FROM proposals WHERE source_line {_HOLDS}",
+    "wishes.checksum": f"SELECT checksum FROM wishes WHERE title {_HOLDS}",
     "drafts.checksum": f"SELECT checksum FROM drafts WHERE content {_HOLDS}",
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
     "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
@@ -265,6 +267,10 @@ NO_WORDS: Final = {
             "proposals.id",
             "proposals.project_id",
             "proposals.task_id",
+            "wishes.id",
+            "wishes.project_id",
+            "wishes.task_id",
+            "reminders.task_id",
             "drafts.id",
             "drafts.project_id",
             "drafts.rests_on",
@@ -346,6 +352,9 @@ NO_WORDS: Final = {
     "tasks.due": "a day",
     "proposals.due": "a day",
     "chunks.written_on": "a day",
+    "wishes.due": "a day",
+    "reminders.due": "a day",
+    "tasks.repeats": "how often",
     "model_tiers.scores": "numbers, by the names of the groups of our own tasks",
     **dict.fromkeys(
         (
@@ -416,6 +425,9 @@ INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, cr
     VALUES ('t1', 'p1', 'g1', 'Look for the {SAID}', '', 'ask', 'ready', 0, 0, randomblob(16));
 INSERT INTO proposals (id, project_id, title, state, document, line, source_line, created_at, checksum)
     VALUES ('o1', 'p1', 'Paint the {SAID}', 'proposed', 'boat.md', 1, 'Paint the {SAID}', 0, randomblob(16));
+INSERT INTO wishes (id, project_id, action, title, state, created_at, checksum)
+    VALUES ('w1', 'p1', 'add', 'Varnish the {SAID}', 'proposed', 0, randomblob(16));
+INSERT INTO reminders VALUES ('t1', '2026-12-08', 'on_day', 0, NULL);
 INSERT INTO drafts (id, project_id, wish, content, rests_on, created_at, checksum)
     VALUES ('d1', 'p1', 'a letter', 'Dear owner of the {SAID}', '[]', 0, randomblob(16));
 INSERT INTO questions (id, project_id, kind, question, asked_at, checksum)

@@ -1,0 +1,130 @@
+"""The owner steers the tasks of a project: added, changed, put into an order, done, dropped; and what repeats."""
+
+from datetime import date
+
+import pytest
+
+from reveries import protocol
+from reveries.client.features.project_tasks import parse_task_command
+from reveries.config import Home
+from reveries.errors import NotFoundError, UsageError
+from reveries.projects.model import MadeBy, TaskStatus
+from reveries.projects.proposal_store import NewProposal
+from reveries.projects.task_days import first_due, next_due, read_due, read_repeat
+from reveries.projects.wake import read_state
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.patient_clock import PatientClock
+
+NAME = "Boat"
+SATURDAY = date(2026, 11, 28)
+
+
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        ("9 December", "2026-12-09"),
+        ("Friday", "2026-12-04"),
+        ("next Friday at 14:00", "2026-12-04T14:00"),
+        ("1 September", "2027-09-01"),
+        ("9. Dezember um 14 Uhr", "2026-12-09T14:00"),
+        ("le 6 mars", "2027-03-06"),
+        ("el 5 de enero", "2027-01-05"),
+        ("venerdì", "2026-12-04"),
+        ("overmorgen", "2026-11-30"),
+        ("om to uker", "2026-12-12"),
+        ("today", "2026-11-28"),
+        ("", ""),
+    ],
+)
+def test_a_day_is_read_in_seven_languages_and_lies_ahead(words: str, due: str) -> None:
+    assert read_due(words, SATURDAY) == due
+
+
+@pytest.mark.parametrize("words", ["soon", "31 November", "5 or 6 December"])
+def test_what_names_no_day_or_two_is_refused(words: str) -> None:
+    with pytest.raises(UsageError):
+        read_due(words, SATURDAY)
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "later"),
+    [
+        ("Monday", "2026-11-30", "2026-12-07"),
+        ("jeden Dienstag", "2026-12-01", "2026-12-08"),
+        ("chaque mois", "2026-12-28", "2027-01-28"),
+        ("dos semanas", "2026-12-12", "2026-12-26"),
+        ("settimanale", "2026-12-05", "2026-12-12"),
+        ("elk jaar", "2027-11-28", "2028-11-28"),
+        ("hver fredag", "2026-12-04", "2026-12-11"),
+        ("30 9 1 * *", "2026-12-01T09:30", "2027-01-01T09:30"),
+    ],
+)
+def test_what_repeats_has_a_first_day_and_a_next_one(words: str, first: str, later: str) -> None:
+    repeats = read_repeat(words)
+    assert (first_due(repeats, SATURDAY), next_due(repeats, first, SATURDAY)) == (first, later)
+
+
+def test_the_last_of_a_month_stays_the_last_and_a_day_missed_is_not_made_up() -> None:
+    assert next_due("1 month", "2027-01-31", SATURDAY) == "2027-02-28"
+    assert next_due("1 week", "2026-10-05T08:00", SATURDAY) == "2026-11-30T08:00"
+    with pytest.raises(UsageError):
+        read_repeat("now and then")
+
+
+async def test_the_owner_adds_edits_orders_finishes_and_drops_tasks_and_a_weekly_one_comes_back(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        mind, store = life.mind, life.mind.projects.store
+
+        async def steer(words: str) -> protocol.TasksChanged:
+            return await ask(mind, parse_task_command(1, words), protocol.TasksChanged)
+
+        await ask(mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        project = await store.find(NAME)
+        await steer('add Boat "Paint the hull" --description "two coats"')
+        added = await steer('add Boat "Call the plumber" --due "9 December" --mine')
+        assert [(task.title, task.due, task.is_mine, task.made_by) for task in added.tasks] == [
+            ("Call the plumber", "2026-12-09", True, "owner")
+        ]
+        await steer('add Boat "Pump out" --every Monday')
+        changed = await steer('edit Boat plumber --title "Call the electrician" --due "10 December at 9:30"')
+        assert [(task.title, task.due) for task in changed.tasks] == [("Call the electrician", "2026-12-10T09:30")]
+
+        await steer("move Boat pump 1")
+        tasks = await store.tasks.of_project(project.id)
+        assert [task.title for task in tasks] == ["Pump out", "Paint the hull", "Call the electrician"]
+        assert {task.made_by for task in tasks} == {MadeBy.OWNER}
+        # Nobody works on what is the owner's, nor before its day on what repeats.
+        assert [task.title for task in (await read_state(store, project.id)).queue] == ["Paint the hull"]
+
+        done = await steer('done Boat pump --outcome "dry"')
+        assert [(task.status, task.outcome, bool(task.due)) for task in done.tasks] == [
+            ("done", "dry", True),
+            ("ready", "", True),
+        ]
+        assert done.tasks[0].due < done.tasks[1].due
+        with pytest.raises(NotFoundError):
+            await steer("done Boat dry")
+
+        async with store.transaction() as transaction:
+            await store.proposals.update(transaction, project.id, [NewProposal("Buy rope", "", "a.md", 1, "Buy rope")])
+        dropped = await steer('drop Boat "Buy rope" hull')
+        assert dropped.message == "Dropped: Paint the hull; Buy rope."
+        open_tasks = [task for task in await store.tasks.of_project(project.id) if task.status is TaskStatus.READY]
+        assert {task.title for task in open_tasks} == {"Pump out", "Call the electrician"}
+
+        # A new goal drops what was planned for the old one, and nothing of the owner's.
+        for goal in ("Sell the boat.", "Sail to Samsø."):
+            await store.set_goal(project, goal, None)
+        state = await read_state(store, project.id)
+        assert state.goal is not None
+        async with store.transaction() as transaction:
+            await store.tasks.drop_open(transaction, project.id, state.goal.id)
+        assert len([task for task in await store.tasks.of_project(project.id) if task.status is TaskStatus.READY]) == 2
+
+
+@pytest.mark.parametrize("words", ["", "paint Boat", "add", 'add Boat "x', "move Boat hull first", "add --help"])
+def test_a_wrong_task_command_says_how_it_is_used(words: str) -> None:
+    with pytest.raises(UsageError):
+        parse_task_command(1, words)

@@ -22,6 +22,7 @@ WITHOUT = {
     "reveries service",
     "reveries backup",
     "reveries grant",
+    "reveries project task",
     "reveries completion",
     "reveries web",
     "reveries mcp",

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
     from reveries.client.tui.conversation_app import ConversationApp
 
-_WORDS = {"/salience": "e1 0.5", "/correct": "e1 tea", "/answer": "3f9a Els", "/digest": "2d"}
+_WORDS = {
+    "/salience": "e1 0.5",
+    "/correct": "e1 tea",
+    "/answer": "3f9a Els",
+    "/digest": "2d",
+    "/task": "done Boat hull",
+}
 """Arguments that must have a form."""
 
 

@@ -40,6 +40,8 @@ _TO_THE_MIND = re.compile(
 )
 _MOST_TIMES = 16
 """More times are no question about a time."""
+_READ_CHARS = 2000
+"""Of a pasted text only so much at its beginning and at its end is read for times: a question about one stands there."""
 _FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|mentioned))\b", re.I)
 
 
@@ -66,7 +68,8 @@ class Cue:
 
 def read_cue(text: str, now: float, *, is_day_first: bool = True) -> Cue:
     """Parse `text`, asked at `now` (unix seconds). `is_day_first`: whether "10/11" is the tenth of November."""
-    times = read_times(text, now, is_day_first=is_day_first)
+    ends = text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    times = read_times(ends, now, is_day_first=is_day_first)
     asks = "?" in text or bool(re.match(r"\W*(?:what|when|where|who|whom|whose|why|how|which)\b", text, re.I))
     return Cue(
         text=text,

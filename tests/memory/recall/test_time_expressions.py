@@ -1,6 +1,7 @@
 """Time expressions, resolved against the time of the turn, in a table."""
 
 import math
+import time
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.date_order import is_day_first
 from reveries.memory.recall.time_expressions import read_times, time_spans
 
@@ -174,6 +176,19 @@ def test_any_text_at_any_time_gives_spans_that_begin_before_they_end(text: str, 
 @given(st.sampled_from([text for text, _, _ in TABLE]), st.floats(min_value=1e8, max_value=4e9))
 def test_every_form_of_the_table_can_be_resolved_on_every_day(text: str, now: float) -> None:
     assert len(time_spans(text, now, UTC)) == 1
+
+
+@pytest.mark.parametrize("words", ["the ", "in the ", "a ", "1/"])
+def test_a_pasted_text_does_not_stop_the_mind_while_it_is_read_for_times(words: str) -> None:
+    began = time.perf_counter()
+    read_cue(words * (100_000 // len(words)), SUNDAY)
+    assert time.perf_counter() - began < 5.0, "it took minutes"
+
+
+@pytest.mark.parametrize("place", ["{}\n{}", "{1}\n{0}"])
+def test_a_question_about_a_day_is_found_before_and_behind_a_pasted_text(place: str) -> None:
+    cue = read_cue(place.format("What did I say yesterday?", "Mill River Weir. " * 2000), SUNDAY)
+    assert [span.text for span in cue.spans] == ["yesterday"]
 
 
 ZONES = ["America/Los_Angeles", "Asia/Kolkata", "Europe/Berlin"]

@@ -20,7 +20,7 @@ CHATGPT: Final = "ChatGPT"
 _SPOKEN_TYPES: Final = frozenset({"text", "multimodal_text"})
 _SPAN: Final = re.compile("\ue200([^\ue200\ue201\ue202]*)((?:\ue202[^\ue200\ue201]*)?)\ue201")
 """Citations and other marks, set in characters of the private use area: name, then arguments after U+E202."""
-_OLD_CITATION: Final = re.compile(r"【\d+(?::\d+)?†[^】]*】")
+_OLD_CITATION: Final = re.compile(r"【\d+(?::\d+)?†[^【】]*】")
 _PRIVATE: Final = re.compile("[\ue200-\ue2ff]")
 
 
@@ -112,7 +112,7 @@ def clean_marks(text: str) -> str:
     text = _OLD_CITATION.sub("", _SPAN.sub(_words_of_span, text))
     if "\ue200" not in text and "\ue201" not in text:
         text = _PRIVATE.sub("", text)
-    return re.sub(r"(?<=\S)[ \t]+(?=[.,;:!?])|[ \t]+$|(?<=\S) (?= )", "", text, flags=re.MULTILINE)
+    return re.sub(r"(?<=\S)[ \t]+(?=[.,;:!?])|(?<![ \t])[ \t]+$|(?<=\S) (?= )", "", text, flags=re.MULTILINE)
 
 
 def _words_of_span(match: re.Match[str]) -> str:

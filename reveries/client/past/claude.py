@@ -65,7 +65,8 @@ def _live_branch(conversation: dict[str, Any], parsed: ParsedFile) -> list[dict[
     if not any(as_text(message.get("parent_message_uuid")) in nodes for message in written):
         return written
     current = as_text(conversation.get("current_leaf_message_uuid"))
-    last = max(written, key=lambda message: (read_iso_time(message.get("created_at")) or 0.0, written.index(message)))
+    # Of equal times the last one in the file.
+    last = max(reversed(written), key=lambda message: read_iso_time(message.get("created_at")) or 0.0)
     branch = follow_parents(nodes, current if current in nodes else as_text(last.get("uuid")), "parent_message_uuid")
     parsed.left_out["messages of branches that were replaced"] += len(written) - len(branch)
     return branch

@@ -36,7 +36,7 @@ _MEETING: Final = re.compile(r"From (?P<name>\S.*?)(?: [Tt]o \S.*)?")
 _SENDER: Final = re.compile(rf"(?P<sender>{NAME}):(?:\s+|$)(?P<text>.*)")
 _PLACEHOLDER: Final = re.compile(r"<[^<>\n]{3,60}>|\S+\.[A-Za-z0-9]{2,5} \([^()\n]{3,60}\)")
 """What WhatsApp writes for a picture, in every language: "<Media omitted>", "IMG-1.jpg (file attached)"."""
-_EDITED: Final = re.compile(r"[\s\u200e]*<[^<>\n\d]{8,60}>\s*$")
+_EDITED: Final = re.compile(r"(?<![\s\u200e])[\s\u200e]*<[^<>\n\d]{8,60}>\s*$")
 _DELETED: Final = read_words(
     "this message was deleted|you deleted this message|diese nachricht wurde gelöscht|"
     "du hast diese nachricht gelöscht|ce message a été supprimé|vous avez supprimé ce message|"

@@ -15,8 +15,9 @@ from reveries.client.past.parsed import (
     read_unix_time,
 )
 
-_DETAILS: Final = re.compile(r"<details\b[^>]*\btype=\"[^\"]*\"[^>]*>.*?</details>\s*", re.DOTALL)
-"""Reasoning and tool calls, which it keeps in the text of a message."""
+_DETAILS: Final = re.compile(r"<details\b[^<>]{0,400}\btype=\"[^\"<>]{0,100}\"[^<>]{0,4000}>")
+"""The beginning of reasoning and tool calls, which it keeps in the text of a message."""
+_DETAILS_END: Final = re.compile(r"</details>\s*")
 
 
 def _chat_of(item: dict[str, Any]) -> dict[str, Any]:
@@ -79,9 +80,19 @@ def _read_messages(chat: dict[str, Any], chat_id: str, title: str, parsed: Parse
 def _text_of(message: dict[str, Any]) -> str:
     content = message.get("content")
     parts = [as_text(part.get("text")) for part in as_items(as_list(content))]
-    text = _DETAILS.sub("", as_text(content) or "\n".join(filter(None, parts))).strip()
+    text = _without_details(as_text(content) or "\n".join(filter(None, parts))).strip()
     names = [as_text(file.get("name")) for file in as_items(as_list(message.get("files")))]
     return "\n".join([text, *(f"(attached: {name})" for name in names if name)]).strip()
+
+
+def _without_details(text: str) -> str:
+    kept, place = list[str](), 0
+    while begin := _DETAILS.search(text, place):
+        if (end := _DETAILS_END.search(text, begin.end())) is None:
+            break
+        kept.append(text[place : begin.start()])
+        place = end.end()
+    return "".join([*kept, text[place:]])
 
 
 OPEN_WEBUI_EXPORT: Final = Format("Open WebUI export", _fits, _read)

@@ -1,5 +1,6 @@
 """result.json of Telegram Desktop: one chat, or all. Pure."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -64,8 +65,8 @@ def _names_by_id(chats: Sequence[dict[str, Any]]) -> dict[str, str]:
         for message in as_items(as_list(chat.get("messages"))):
             if (sender := as_text(message.get("from_id"))) and sender not in names:
                 names[sender] = as_text(message.get("from")).strip() or _DELETED_ACCOUNT
-    shared = [name for name in names.values() if list(names.values()).count(name) > 1] if len(names) < 5000 else []
-    return {sender: f"{name} ({sender})" if name in shared else name for sender, name in names.items()}
+    counts = Counter(names.values())
+    return {sender: f"{name} ({sender})" if counts[name] > 1 else name for sender, name in names.items()}
 
 
 def _read_messages(

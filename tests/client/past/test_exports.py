@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import zipfile
 from pathlib import Path
 
@@ -128,6 +129,30 @@ def test_a_citation_of_chatgpt_goes_and_the_words_around_it_stay(pieces: list[st
     assert (
         clean_marks("\ue200cite\ue202turn0search1\ue201".join(pieces)).split() == clean_marks("".join(pieces)).split()
     )
+
+
+SPACES = f"a{' ' * 60_000}b"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("conversations.json", [chatgpt("t", message("user", SPACES, 1_700_000_000.0))]),
+        ("conversations.json", [chatgpt("t", message("user", "【1†" * 30_000, 1_700_000_000.0))]),
+        ("chat.txt", f"12.03.25, 10:00 - Ana: {SPACES}\n12.03.25, 10:01 - Ben: Hm\n".encode()),
+        (
+            "chat.json",
+            [{
+                "models": ["m"],
+                "messages": [{"role": "user", "content": '<details type="a">' * 9000, "timestamp": 1_700_000_000}],
+            }],
+        ),
+    ],
+)  # fmt: skip
+def test_a_long_message_is_read_in_a_moment(tmp_path: Path, name: str, content: object) -> None:
+    began = time.perf_counter()
+    assert told(read(tmp_path, content, name))
+    assert time.perf_counter() - began < 4.0, "it took a minute"
 
 
 def claude_message(number: int, parent: int, sender: str, text: str, **more: object) -> Json:

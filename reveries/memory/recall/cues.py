@@ -41,7 +41,7 @@ _TO_THE_MIND = re.compile(
 _MOST_TIMES = 16
 """More times are no question about a time."""
 _READ_CHARS = 2000
-"""Of a pasted text only so much at its beginning and at its end is read for times: a question about one stands there."""
+"""Of a pasted text so much is read for times, at its beginning and at its end: a question about one stands there."""
 _FROM_THE_OWNER = re.compile(r"\b(?:(?:did|have|had) I|I (?:told|said|asked|mentioned))\b", re.I)
 
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import hashlib
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -21,7 +22,7 @@ from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
 from reveries.llm.choose import ModelChoice, choose_fallbacks, choose_models
 from reveries.llm.circuits import Circuits
-from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
+from reveries.llm.embedded import KEPT_SUFFIX, SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.endpoints import endpoint_of, uses_base_url
 from reveries.llm.fitting import fit_context
 from reveries.llm.hosted import HostedModel, HostedOptions
@@ -186,6 +187,7 @@ async def build_models(
         name: _build_adapter(choice, llm, _model_socket(home, number), clock, refusals)
         for number, (name, choice) in enumerate(wanted.items())
     }
+    await asyncio.to_thread(_remove_unused_kept_files, home, adapters.values())
     # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
     metered = {name: _meter(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()}
@@ -237,6 +239,20 @@ def _model_socket(home: Home, number: int) -> Path:
     return home.model_socket if not number else home.model_socket.with_stem(f"model{number + 1}")
 
 
+def _kept_file(socket: Path, model: str) -> Path:
+    """Return where a model keeps what it read: no other one may go on from it, not even one of the same build."""
+    digest = hashlib.blake2b(model.encode(), digest_size=6).hexdigest()
+    return socket.with_name(f"{socket.stem}-{digest}{KEPT_SUFFIX}")
+
+
+def _remove_unused_kept_files(home: Home, adapters: Iterable[ChatModel]) -> None:
+    """Remove what local models kept of conversations and no longer use: nothing would erase words from it."""
+    used = {adapter.kept_file for adapter in adapters if isinstance(adapter, EmbeddedModel)}
+    for file in home.path.glob(f"{home.model_socket.stem}*{KEPT_SUFFIX}"):
+        if file not in used:
+            file.unlink(missing_ok=True)
+
+
 def _build_adapter(
     choice: ModelChoice, llm: LlmSettings, socket: Path, clock: Clock, refusals: SchemaRefusals
 ) -> ChatModel:
@@ -249,7 +265,7 @@ def _build_adapter(
                 socket=socket,
                 settings=fit_context(llm.embedded, choice.model, len(set(SLOTS.values()))),
                 limits=llm.limits,
-                kept=socket.with_suffix(".read"),
+                kept=_kept_file(socket, choice.model),
             )
             return EmbeddedModel(options, clock)
         case "ollama":

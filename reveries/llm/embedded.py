@@ -78,6 +78,7 @@ freed its slot (median, worst). 4: 42; 35, 110. 8: 35; 70, 440. 12: 42; 310, 580
 s of the 8 s that a turn may wait; 16 needs 5.7 s. A call that generates stops within 100 ms with any.
 """
 
+KEPT_SUFFIX = ".read"
 KEPT_FREE_BYTES = 2**30
 """With less free space nothing is kept: a context of 8,192 tokens takes 230 MB."""
 TOLD_PROBABILITIES = 12
@@ -128,8 +129,8 @@ class EmbeddedModel:
         self._whole_after_call = -1
         """The call of a conversation after which its slot had what was read ahead, and nothing else (no turn off the
         record)."""
-        self._reads_anew = False
-        """Whether something of what was read must be forgotten."""
+        self._forgettings = self._forgettings_done = 0
+        """How often something of what was read had to be forgotten, and up to which one the slot has been read anew."""
 
     @property
     def name(self) -> str:
@@ -138,6 +139,11 @@ class EmbeddedModel:
     @property
     def context_tokens(self) -> int:
         return self._options.settings.context_tokens
+
+    @property
+    def kept_file(self) -> Path | None:
+        """Where it keeps what it read for the conversation while it is not loaded."""
+        return self._options.kept
 
     @property
     def is_loaded(self) -> bool:
@@ -175,12 +181,18 @@ class EmbeddedModel:
         if role is Role.CONVERSATION and self._conversation_calls == calls_before + 1:
             self._whole_after_call = self._conversation_calls
 
+    @property
+    def _reads_anew(self) -> bool:
+        """Whether something of what was read must be forgotten."""
+        return self._forgettings > self._forgettings_done
+
     def forget_read(self, *, is_only_end: bool = False) -> None:
         """Forget what was read for the conversation, because something of it is erased. Raises OSError.
 
         With `is_only_end`, what comes before stays: the next prompt overwrites the end.
         """
-        self._whole_after_call, self._reads_anew = -1, self._reads_anew or not is_only_end
+        self._whole_after_call = -1
+        self._forgettings += not is_only_end
         if self._options.kept is not None:
             self._options.kept.unlink(missing_ok=True)
 
@@ -207,9 +219,9 @@ class EmbeddedModel:
             return
         if shutil.disk_usage(kept.parent).free < KEPT_FREE_BYTES:
             return
-        self._whole_after_call = -1
-        # It may be forgotten meanwhile.
-        if not await process.save_slot(SLOTS[Role.CONVERSATION], kept.name) or self._reads_anew:
+        is_saved = await process.save_slot(SLOTS[Role.CONVERSATION], kept.name)
+        was_forgotten, self._whole_after_call = self._whole_after_call < 0, -1
+        if not is_saved or was_forgotten:
             kept.unlink(missing_ok=True)
 
     async def aclose(self) -> None:
@@ -218,6 +230,8 @@ class EmbeddedModel:
 
     async def _generate(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         async with self._open_call() as process:
+            # What is forgotten while it answers has been read by then.
+            forgettings = self._forgettings
             with self._cores_for(process, prompt.role):
                 request = process.client.stream("POST", "/v1/chat/completions", json=self._wire(prompt))
                 async with request as response:
@@ -228,9 +242,12 @@ class EmbeddedModel:
                         contextlib.aclosing(_read_events(lines, self.name)) as events,
                     ):
                         async for event in events:
+                            # Before it is passed on: whoever has the last event reads no further.
+                            if isinstance(event, Finished):
+                                self._failures = 0
+                                if _reads_for_conversation(prompt):
+                                    self._forgettings_done = forgettings
                             yield event
-                self._failures = 0
-                self._reads_anew = self._reads_anew and not _reads_for_conversation(prompt)
 
     def _wire(self, prompt: Prompt) -> dict[str, object]:
         if not _reads_for_conversation(prompt):
@@ -300,9 +317,13 @@ class EmbeddedModel:
         except ModelUnavailableError:
             self._back_off()
             raise
-        if kept is not None and kept.exists():
-            await process.restore_slot(SLOTS[Role.CONVERSATION], kept.name)
-            kept.unlink(missing_ok=True)
+        try:
+            if kept is not None and kept.exists():
+                await process.restore_slot(SLOTS[Role.CONVERSATION], kept.name)
+                kept.unlink(missing_ok=True)
+        except BaseException:  # The owner may stop a reply meanwhile: a process that nobody knows keeps its gigabytes.
+            await process.aclose()
+            raise
         return process
 
     async def _lost(self, process: ModelProcess, error: httpx.HTTPError) -> ModelUnavailableError:

@@ -14,6 +14,7 @@ from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
+from reveries.llm.embedded import EmbeddedModel
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import MeteredEmbedder
 from reveries.llm.remote_embedding import GuardedEmbedder
@@ -51,6 +52,26 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
     used = [candidate.model for role in CHAT_ROLES for candidate in _role_model(models, role).candidates]
     assert used[0] is used[1] is used[2] is used[3]
     await models.aclose()
+
+
+async def test_what_a_model_kept_of_a_talk_goes_when_it_is_no_longer_used(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    """No erasure would reach it, and no other model can go on from it."""
+    models = await _build(_settings(provider="embedded"), home, database, clock)
+    [adapter] = models.adapters.values()
+    assert isinstance(adapter, EmbeddedModel)
+    assert adapter.kept_file is not None
+    adapter.kept_file.write_bytes(b"what was said")
+    await (await _build(_settings(provider="embedded"), home, database, clock)).aclose()
+    assert adapter.kept_file.exists()
+    await (await _build(_settings(provider="openai"), home, database, clock)).aclose()
+    assert not adapter.kept_file.exists()
+    adapter.kept_file.write_bytes(b"what was said")
+    other = _settings(provider="embedded", conversation_model="smollm2-135m", monologue_model="smollm2-135m",
+                      consolidation_model="smollm2-135m", work_model="smollm2-135m")  # fmt: skip
+    await (await _build(other, home, database, clock)).aclose()
+    assert not adapter.kept_file.exists()
 
 
 @pytest.mark.requirement("G1")

@@ -26,7 +26,7 @@ from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Prompt, Role
 from reveries.llm.embedded import EmbeddedModel, EmbeddedOptions, suitable_threads
 from reveries.llm.embedded_server import ServerOptions
-from reveries.llm.model_process import start_model_process
+from reveries.llm.model_process import ModelProcess, start_model_process
 from reveries.llm.template_marks import escape_marks
 from tests.fakes.clock import HandClock, settle
 from tests.llm.contract import ChatModelContract, a_prompt, play
@@ -364,6 +364,57 @@ async def test_what_is_forgotten_is_neither_kept_nor_reused(folder: Path) -> Non
         _, end = await play(model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Hello?")), 4))
         assert end.usage is not None
         assert end.usage.cached_tokens == 0
+
+
+async def test_what_is_forgotten_during_a_reply_is_read_anew_after_it(folder: Path) -> None:
+    stable = ChatMessage("system", "You remember the garden and the river. " * 20)
+    async with _keeping(folder) as (model, _):
+        talk = model.stream(Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Tell me.")), 8))
+        async with contextlib.aclosing(talk) as events:
+            async for _ in events:
+                model.forget_read()
+        for cached in (False, True):
+            _, end = await play(model, Prompt(Role.CONVERSATION, (stable, ChatMessage("user", "Hello?")), 4))
+            assert end.usage is not None
+            assert (end.usage.cached_tokens > 0) is cached
+
+
+@pytest.mark.parametrize("is_only_end", [False, True])
+async def test_what_is_taken_back_while_it_is_saved_is_not_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_only_end: bool
+) -> None:
+    save = ModelProcess.save_slot
+    async with _keeping(folder) as (model, kept):
+
+        async def save_meanwhile(process: ModelProcess, slot: int, name: str) -> bool:
+            model.forget_read(is_only_end=is_only_end)
+            return await save(process, slot, name)
+
+        monkeypatch.setattr(ModelProcess, "save_slot", save_meanwhile)
+        await model.read_ahead([ChatMessage("system", "You remember the garden.")], Role.CONVERSATION)
+        await model.unload()
+        assert not kept.exists()
+
+
+async def test_a_start_that_is_stopped_while_it_loads_what_was_kept_leaves_no_process(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids, is_restoring = list[int](), asyncio.Event()
+
+    async def restore_for_ever(process: ModelProcess, slot: int, name: str) -> bool:
+        pids.append(process.pid)
+        is_restoring.set()
+        await asyncio.Event().wait()
+        return True
+
+    monkeypatch.setattr(ModelProcess, "restore_slot", restore_for_ever)
+    async with _keeping(folder) as (model, kept):
+        kept.write_bytes(b"what was said")
+        async with asyncio.TaskGroup() as tasks:
+            call = tasks.create_task(model.count_tokens("Hello"), name="call")
+            await is_restoring.wait()
+            call.cancel()
+        assert not psutil.pid_exists(pids[0])
 
 
 async def test_the_newest_half_of_a_long_talk_is_not_read_again_when_the_older_half_goes(running: _Running) -> None:

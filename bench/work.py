@@ -1,10 +1,9 @@
 """Results of project work with the local model, and the effect of kills on it.
 
     python bench/work.py --goals 10      # ten realistic goals: plans, stops, tokens, seconds; the logs as a page
-    python bench/work.py --recipes       # forty tasks on a folder of notes with known answers
     python bench/work.py --kills 500     # a scripted model, killed at any moment: nothing lost, nothing done twice
 
-No network is used. Prompts and recipes were developed on another subject, a harbour fair, before any goal or task here
+No network is used. Prompts were developed on another subject, a harbour fair, before any goal or task here
 was written; each is run once for a state of the code.
 """
 
@@ -15,7 +14,6 @@ import random
 import sys
 import tempfile
 import time
-import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -35,11 +33,8 @@ from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import PROJECT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
-from reveries.projects.documents import chunks_of_text
-from reveries.projects.evidence import stands_in
-from reveries.projects.model import AgentState, TaskKind, TaskStatus
+from reveries.projects.model import AgentState, TaskStatus
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_store import NewTask
 from reveries.projects.wake import read_state
 from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.projects.work import ProjectWork
@@ -176,69 +171,15 @@ def page_of(goal: str, told: list[tuple[str, str]], state: AgentState) -> str:
     return "\n".join([*lines, f"\nAt the end: {done} of {len(state.tasks)} tasks done, {state.status.value}.\n"])
 
 
-# --- recipes ----------------------------------------------------------------------------------------------------------
-
-
-async def run_recipes() -> None:
-    """Forty tasks of known kinds on notes with known answers."""
-    tasks = tomllib.loads((HERE / "work_tasks.toml").read_text(encoding="utf-8"))["task"]
-    with tempfile.TemporaryDirectory() as folder:
-        async with open_bench(Path(folder), most_tasks=1) as bench:
-            right, unquoted, began = 0, 0, time.monotonic()
-            for place, wanted in enumerate(tasks, 1):
-                outcome, quotes_hold = await _one_task(bench, f"Task {place}", wanted)
-                is_right = _is_right(outcome, wanted)
-                right, unquoted = right + is_right, unquoted + (not quotes_hold)
-                print(f"{'+' if is_right else '-'} {wanted['title']}: {outcome[:160]}", flush=True)
-            seconds = (time.monotonic() - began) / len(tasks)
-            print(f"{right} of {len(tasks)} right, {unquoted} learnings without a verbatim quote, {seconds:.1f} s and "
-                  f"{await bench.tokens() / len(tasks):.0f} tokens a task")  # fmt: skip
-
-
-async def _one_task(bench: Bench, name: str, wanted: dict[str, str]) -> tuple[str, bool]:
-    project = await bench.store.create(name)
-    await bench.store.set_goal(project, "Know what stands in my notes", None)
-    notes = [
-        chunk
-        for file in sorted((HERE / "work_notes").glob("*.md"))
-        for chunk in chunks_of_text(file.name, file.read_text(encoding="utf-8"), is_own=True)
-    ]
-    await bench.store.knowledge.store(project.id, notes)
-    async with bench.store.transaction() as transaction:
-        [goal] = await bench.store.goals(project.id, transaction)
-        kind = TaskKind(wanted.get("kind", "find_out"))
-        new = NewTask(wanted["title"], "", kind, goal_id=goal.id)
-        await bench.store.tasks.put(transaction, project.id, [new])
-    await bench.work.wake(project.id)
-    [task] = [one for one in (await read_state(bench.store, project.id)).tasks if one.title == wanted["title"]]
-    chunks = {one.id: one for one in await bench.store.knowledge.of_project(project.id)}
-    learnings = [one for one in chunks.values() if one.task_id == task.id]
-    holds = all(
-        any(stands_in(one.content.partition(": “")[2].rstrip("”"), chunks[base].content) for base in one.rests_on)
-        for one in learnings
-    )
-    return task.outcome, holds
-
-
-def _is_right(outcome: str, wanted: dict[str, str]) -> bool:
-    """Whether the outcome quotes the answer, or is empty where there is no answer."""
-    if not wanted["right"]:
-        return not outcome
-    return wanted["right"] in outcome and wanted.get("also", "") in outcome
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--goals", type=int, default=0)
-    parser.add_argument("--recipes", action="store_true")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("goals.md"))
     chosen = parser.parse_args()
     if chosen.goals:
         asyncio.run(run_goals(chosen.goals, chosen.out))
-    if chosen.recipes:
-        asyncio.run(run_recipes())
     if chosen.kills:
         from work_kills import run_kills
 

@@ -23,6 +23,7 @@ from reveries.config import Home, Settings
 from reveries.crash_history import clear_crash_history, record_start
 from reveries.daemon.battery import on_battery
 from reveries.daemon.embedders import wait_for_embedder
+from reveries.daemon.folder_watch import FolderWatch
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.home_files import clear_partial_files
 from reveries.daemon.logs import log_to
@@ -321,6 +322,7 @@ def supervised_tasks(
         "read-ahead": talk.run_read_ahead,
         "monologue": lambda: monologue.pulse.during(monologue.run()),
         "projects": mind.projects.run,
+        "folders": FolderWatch(mind.projects.store, mind.clock, mind.projects.follow_folder).run,
         "power": mind.power.run,
         "room": mind.room.run,
         "models": mind.models.run,

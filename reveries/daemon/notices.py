@@ -4,6 +4,7 @@ from reveries.daemon.backup_keeper import restore_notices
 from reveries.daemon.mind import Mind
 from reveries.daemon.sleep_pressure import sleep_question_notice
 from reveries.monologue.ports import ThoughtState
+from reveries.safe_text import one_line
 
 
 async def attach_notices(mind: Mind) -> list[str]:
@@ -21,7 +22,25 @@ async def lasting_notices(mind: Mind) -> list[str]:
         *([reembedding] if reembedding else []),
         *([] if question is None else [sleep_question_notice(question)]),
         *_budget_notices(mind),
+        *await _project_notices(mind),
     ]
+
+
+async def _project_notices(mind: Mind) -> list[str]:
+    """Return for each project what rests on something that changed, until it is done again or dropped."""
+    store, notices = mind.projects.store, []
+    for project in await store.projects():
+        if project.state != "active":
+            continue
+        tasks = [task for task in await store.tasks.of_project(project.id) if task.flagged_because]
+        drafts = [draft for draft in await store.drafts.of_project(project.id) if draft.flagged_because]
+        if count := len(tasks) + len(drafts):
+            things = "Something" if count == 1 else f"{count} things"
+            name = one_line(project.name, 60)
+            notices.append(
+                f"{things} in {name} rest{'s' * (count == 1)} on what changed: reveries project status {name}"
+            )
+    return notices
 
 
 def _budget_notices(mind: Mind) -> list[str]:

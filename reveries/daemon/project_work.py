@@ -219,6 +219,21 @@ class ProjectWorker:
                     raise
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, work_break.why, 0))
 
+    async def follow_folder(self, project: Project) -> bool:
+        """Read what changed in the folder of a project and keep order, without a model; False while a wake or a reply
+        is under way."""
+        if self._at_work or self._activity.is_talking or self._folders.locked():
+            return False
+        async with self._folders:
+            work = await self._open_work(partial(self.happened.notify, project.name), WorkBreak())
+            kept = await work.follow_folder(project.id)
+        if kept.changes or kept.flagged:
+            # A capable model may have something to do again.
+            async with self.store.transaction() as transaction:
+                await self.store.clear_rest(transaction, project.id)
+            self.consider()
+        return True
+
     def break_off(self, project_id: str, why: str) -> None:
         """End the wake of a project at once, if it is under way: its owner paused it."""
         if self._at_work == project_id and self._break is not None:

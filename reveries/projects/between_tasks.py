@@ -9,15 +9,12 @@ from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflicts import settle_conflicts
-from reveries.projects.folder_reading import is_of_folder
-from reveries.projects.folder_recipe import plan_overview
 from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
 from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orientation import write_orientation
-from reveries.projects.planning import PlannedTask, plan_tasks
+from reveries.projects.planning import plan_tasks
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation, gather_material
-from reveries.projects.sections import path_of
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
@@ -50,7 +47,7 @@ class BetweenTasks:
             state = await self._apply_goal(state)
         if state.goal is None:
             return state
-        fallen = await self._hold_fallen(state)
+        fallen = await self.hold_fallen(state)
         if not any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
             await self._ask_first(model, state)
         for question in await settle_conflicts(self.store, model, state):
@@ -60,8 +57,8 @@ class BetweenTasks:
             state = await self._rewrite(model, state, fallen, trigger)
         if _is_stopped(state):
             return state
-        most_plans = MOST_PLANS if model.tier is Tier.CAPABLE else 1
-        if (why := why_plan(state, most_plans)) and (model.tier is Tier.CAPABLE or _has_new_ground(state)):
+        # A small model plans nothing: tasks are the owner's, and what notes propose (DESIGN-projects.md, section 8).
+        if model.tier is Tier.CAPABLE and (why := why_plan(state, MOST_PLANS)):
             return await self._plan(model, state, why)
         if is_over(state) and not any(REACHED_TAG in one.context_tags for one in state.open_questions):
             return await self._ask_whether_reached(state)
@@ -129,7 +126,7 @@ class BetweenTasks:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
                 await self.store.drop_question(transaction, one.id)
 
-    async def _hold_fallen(self, state: AgentState) -> Fallen:
+    async def hold_fallen(self, state: AgentState) -> Fallen:
         """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
         chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content)
@@ -189,15 +186,6 @@ class BetweenTasks:
             last_trigger=orientation.trigger,
         )
 
-    async def _plan_overview(self, model: WorkModel, state: AgentState) -> tuple[PlannedTask, ...]:
-        """With a small model: the first plan of a goal that asks for an overview of the folder; else empty."""
-        is_first = not any(task.goal_id == state.goal.id for task in state.tasks) if state.goal else False
-        if model.tier is Tier.CAPABLE or not is_first or not state.project.folder or state.goal is None:
-            return ()
-        chunks = await self.store.knowledge.of_project(state.project.id)
-        files = len({path_of(one) for one in chunks if one.stands and is_of_folder(one)})
-        return await plan_overview(model, state.goal, files) if files else ()
-
     async def _plan(self, model: WorkModel, state: AgentState, why: str) -> AgentState:
         assert state.goal is not None
         every = await self.store.knowledge.search.hybrid(
@@ -209,9 +197,7 @@ class BetweenTasks:
         found = list({one.id: one for one in (*latest, *found)}.values())
         material = gather_material(state.orientation.content, state.activities, found, chars=model.context_chars)
         sources = state.orientation.foreign_sources.union(*(one.foreign_sources for one in found))
-        planned = await self._plan_overview(model, state) or await plan_tasks(
-            model, state.goal, material, state.tasks, _missing(state)
-        )
+        planned = await plan_tasks(model, state.goal, material, state.tasks, _missing(state))
         async with self.store.transaction() as transaction:
             ids: list[str] = []
             for task in planned:
@@ -306,10 +292,3 @@ def _newest_on_reached(state: AgentState) -> str:
     ]
     newest = max(reversed(said), key=lambda one: one.answered_at or 0.0, default=None)
     return newest.answer if newest is not None else ""
-
-
-def _has_new_ground(state: AgentState) -> bool:
-    """Whether a small model has something new to plan from: a goal without a plan, or the owner's answer on what is
-    missing. Otherwise it would plan the same tasks again in other words."""
-    is_planned = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
-    return not is_planned or bool(_missing(state))

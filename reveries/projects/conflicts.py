@@ -66,7 +66,8 @@ def choose_conflict(
     found: Sequence[KnowledgeConflict], questions: Sequence[OwnerQuestion], *, can_judge: bool
 ) -> KnowledgeConflict | None:
     """The contradiction to ask the owner about next; None while such a question is open. `found`: the open ones, newest
-    first. Verified ones go first, then those that no model can judge. Pure."""
+    first. Verified ones go first, then those that a capable model could not judge: that two texts are only alike is no
+    reason to ask. Pure."""
     about = [one for one in questions if CONFLICT_TAG in one.context_tags and one.status is not QuestionStatus.DROPPED]
     asked = {tag for one in about for tag in one.context_tags}
     still = {one.relation.id for one in found}
@@ -75,7 +76,7 @@ def choose_conflict(
     new = [one for one in found if one.relation.id not in asked]
     if verified := [one for one in new if one.is_verified]:
         return verified[0]
-    doubts = [one for one in new if one.is_unclear or not can_judge]
+    doubts = [one for one in new if one.is_unclear and can_judge]
     return doubts[0] if doubts else None
 
 

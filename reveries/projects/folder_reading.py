@@ -198,7 +198,7 @@ async def _store_notes(
 async def list_notes(worker: Worker) -> NoteListing:
     """Return the notes of the worker's folder. Raises ToolError."""
     found = await worker.call("list_files", {"suffixes": _SUFFIXES}, _LISTING_SECONDS)
-    return NoteListing([NoteFile(*one) for one in found["files"] if _is_note(one[0])], found["unseen"])
+    return NoteListing([NoteFile(*one) for one in found["files"] if is_note(one[0])], found["unseen"])
 
 
 async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | str:
@@ -237,10 +237,10 @@ def _find_replaced_by(every: Sequence[Chunk], gone: Sequence[Chunk]) -> set[str]
 
 def is_of_folder(chunk: Chunk) -> bool:
     """Whether a chunk is a section of a file in the folder."""
-    return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and _is_note(path_of(chunk))
+    return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and is_note(path_of(chunk))
 
 
-def _is_note(path: str) -> bool:
+def is_note(path: str) -> bool:
     """Whether the file at `path` is a note, by its name."""
     return PurePosixPath(path).suffix.lower() in _SUFFIXES
 

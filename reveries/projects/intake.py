@@ -29,18 +29,19 @@ class IntakeQuestions(msgspec.Struct, frozen=True):
 
 
 def criteria_question(goal: Goal) -> NewQuestion:
-    """Return the one question for a goal that replaces another; the other two were answered before."""
+    """Return the one question that each goal needs an answer to."""
     question, tag = _PLAIN[0]
     return NewQuestion(question, context=f"the goal: {goal.text}", context_tags=(INTAKE_TAG, tag))
 
 
 async def first_questions(model: WorkModel, goal: Goal) -> tuple[NewQuestion, ...]:
-    """Return three questions: those of a capable model, else the default ones that fit every goal."""
-    asked: tuple[str, ...] = ()
-    if model.tier is Tier.CAPABLE:
-        text = prompt("intake", owner=model.owner, goal=goal.text)
-        answer = await model.ask("intake", text, IntakeQuestions, tokens=_ANSWER_TOKENS)
-        asked = tuple(one.strip() for one in answer.questions) if answer else ()
+    """Return three questions of a capable model, or the default ones that fit every goal; with a small model only how
+    the goal is seen to be reached, which nothing but the owner can say."""
+    if model.tier is not Tier.CAPABLE:
+        return (criteria_question(goal),)
+    text = prompt("intake", owner=model.owner, goal=goal.text)
+    answer = await model.ask("intake", text, IntakeQuestions, tokens=_ANSWER_TOKENS)
+    asked = tuple(one.strip() for one in answer.questions) if answer else ()
     are_usable = len({one for one in asked if len(one) >= _SHORTEST}) == len(_PLAIN)
     return tuple(
         NewQuestion(own if are_usable else plain, context=f"the goal: {goal.text}", context_tags=(INTAKE_TAG, tag))

@@ -76,7 +76,6 @@ def describe_orientation(orientation: Orientation) -> str:
             "decided",
             [f"{one.decision}: {one.reasoning}{_flag(one.flagged_because)}" for one in orientation.key_decisions],
         ),
-        _listed("progress", [f"{one.area} {one.percent} %" for one in orientation.progress_snapshot]),
     ]
     return "\n".join(part for part in parts if part)
 

@@ -16,6 +16,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
+from reveries.projects.draft_store import DraftStore
 from reveries.projects.facts_view import FactsView, ProjectFacts
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
@@ -68,6 +69,7 @@ class ProjectStore:
         self._database = database
         self.knowledge = knowledge
         self.tasks = TaskStore(database, knowledge, clock, new_id)
+        self.drafts = DraftStore(database, clock, new_id)
         self.facts = FactsView()
         self.proposals = ProposalStore(database, self.tasks, clock, new_id)
         self.grants = GrantStore(database, clock, new_id)

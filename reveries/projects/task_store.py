@@ -193,6 +193,10 @@ class TaskStore:
         """Hold a task whose premise fell, until the owner decides."""
         await transaction.run("projects.hold_task", {"id": task_id, "why": why, "now": self._now})
 
+    async def flag(self, transaction: Transaction, task_id: str, why: str) -> None:
+        """Say that a task is in doubt, and leave it to the owner."""
+        await transaction.run("projects.flag_task", {"id": task_id, "why": why, "now": self._now})
+
     async def release_held(
         self, transaction: Transaction, task_id: str, bases: Iterable[str], sources: frozenset[str]
     ) -> None:

@@ -41,12 +41,6 @@ def is_over(state: AgentState) -> bool:
     return is_all_done and state.orientation.content.current_phase is not Phase.COMPLETE
 
 
-def percent_done(orientation: Orientation) -> int:
-    """Return the mean progress over all areas; 0 if there are none."""
-    shares = [one.percent or 0 for one in orientation.progress_snapshot]
-    return sum(shares) // len(shares) if shares else 0
-
-
 def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: Orientation) -> str:
     """Return the trigger that finishing `task` causes; `tasks`: the state after it (V-92). A milestone is the last open
     task of a top-level skill: a rewrite after each of its tasks would cost money and say nothing new."""

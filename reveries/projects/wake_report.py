@@ -15,6 +15,8 @@ class RestReason(StrEnum):
     INTERRUPTED = "interrupted"
     NO_MODEL = "no model"
     STUCK = "stuck"
+    KEPT = "keeps order"
+    """With a small model: notes are read, and nothing is done by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +30,5 @@ class WakeReport:
     """Log id of the owner's last entry that the wake took into account."""
 
 
-NOTHING_TO_DO: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.STUCK})
+NOTHING_TO_DO: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.STUCK, RestReason.KEPT})
 """After these a project has nothing to do until the owner says something."""

@@ -15,18 +15,18 @@ from reveries.db.database import Transaction
 from reveries.errors import BudgetExceededError, ModelError, ModelUnavailableError
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, own_answers
+from reveries.projects.ask_task import ask_owner
 from reveries.projects.between_tasks import BetweenTasks
+from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.folder_reading import ReadNotes, read_folder
-from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, WorkTask
-from reveries.projects.orientation import ARCHIVE_TAG
-from reveries.projects.recipes import follow_recipe
+from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, TaskStatus, WorkTask
+from reveries.projects.note_keeping import KeptOrder, keep_order
 from reveries.projects.result_audit import find_off_track, note_off_track, require_audit_budget
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
 from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices, folder_access
-from reveries.projects.triggers import INTAKE_TAG, percent_done
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
@@ -37,7 +37,7 @@ from reveries.tools.worker import FolderAccess
 log = structlog.get_logger("work")
 
 _ASK_AGAIN_SECONDS = 86400.0
-_NOTHING_KNOWN = "Nothing is known yet to work with. Answer one of its first questions, or add notes."
+_KEEPS_ORDER = "It keeps order in the notes. With this model it does nothing by itself."
 
 
 MustStop = Callable[[], Awaitable[bool]]
@@ -68,12 +68,33 @@ class ProjectWork:
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
+        before = await self.store.read_facts(project_id)
         state = await wake_project(self.store, project_id)
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             await self._read_folder(state.project, access, must_stop)
+        await self._keep_order(state.project, before)
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
+
+    async def follow_folder(self, project_id: str, must_stop: MustStop = _never) -> KeptOrder:
+        """Read what changed in the folder, and keep order: no model, no task. What rests on something that changed is
+        held or flagged at once."""
+        before = await self.store.read_facts(project_id)
+        state = await read_state(self.store, project_id)
+        if (access := folder_access(state)) is None:
+            return KeptOrder()
+        await self._read_folder(state.project, access, must_stop)
+        kept = await self._keep_order(state.project, before)
+        if state.goal is not None:
+            await self._due.hold_fallen(await read_state(self.store, project_id))
+        return kept
+
+    async def _keep_order(self, project: Project, before: ProjectFacts) -> KeptOrder:
+        kept = await keep_order(self.store, project, before)
+        if words := kept.describe():
+            self.report_event("noticed", words)
+        return kept
 
     async def _read_folder(self, project: Project, access: FolderAccess, must_stop: MustStop) -> None:
         past, left = self.read_notes.setdefault(project.id, ReadNotes()), math.inf
@@ -123,10 +144,10 @@ class ProjectWork:
                 if has_new_answers(state.questions):
                     # What waited for them is free already, and must not begin without them.
                     continue
+                if model.tier is not Tier.CAPABLE:
+                    return _rest_as_keeper(state, last_word)
                 if report := _why_rest(state, ended):
                     return replace(report, last_word=last_word)
-                if model.tier is not Tier.CAPABLE and await self._knows_nothing(state):
-                    return WakeReport(RestReason.WAITING, _NOTHING_KNOWN, ended, last_word=last_word)
                 await require_audit_budget(model, state.queue[0], state.orientation.content)
                 await self._do_task(model, state, state.queue[0])
                 ended += 1
@@ -138,13 +159,6 @@ class ProjectWork:
             return WakeReport(RestReason.NO_MODEL, error.message, ended, error.retry_after_seconds or 0.0)
         except ModelError as error:
             return WakeReport(RestReason.NO_MODEL, error.message, ended)
-
-    async def _knows_nothing(self, state: AgentState) -> bool:
-        """Whether a first question is open and nothing is known: every recipe would only ask one question more."""
-        if not any(INTAKE_TAG in one.context_tags for one in state.open_questions):
-            return False
-        chunks = await self.store.knowledge.of_project(state.project.id)
-        return all(one.fell_because or ARCHIVE_TAG in one.tags for one in chunks)
 
     async def _do_task(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
         if (off_track := await find_off_track(self.store, model, state, task)) is not None:
@@ -174,11 +188,11 @@ class ProjectWork:
         steps = StepRows(self.store, task, self.report_event)
         watched = replace(model, recorder=steps)
         search = SourcedSearch(self.store, state.session_id)
-        is_free = _is_free(model, task)
+        is_free = _is_free(task)
         tools = await self._open_tools(state, task, steps, search, with_servers=is_free)
         try:
             place = Workplace(self.store, watched, state, search, self._limits(), tools)
-            result = await (execute_freely(place, task) if is_free else follow_recipe(place, task))
+            result = await execute_freely(place, task) if is_free else ask_owner(place, task)
         finally:
             await asyncio.shield(tools.close())
         sources = task.foreign_sources | search.seen_sources
@@ -226,10 +240,17 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
         case AgentStatus.ERROR:
             return WakeReport(RestReason.STUCK, state.message, ended)
         case AgentStatus.READY | AgentStatus.COMPLETE:
-            percent = percent_done(state.orientation.content)
-            return WakeReport(RestReason.DONE, f"{percent} % of what was planned is done", ended)
+            done = sum(task.status is TaskStatus.DONE for task in state.tasks)
+            return WakeReport(RestReason.DONE, f"{done} of {len(state.tasks)} tasks are done", ended)
 
 
-def _is_free(model: WorkModel, task: WorkTask) -> bool:
-    """Whether the task runs in the free loop: with a capable model, unless only the owner can answer it."""
-    return model.tier is Tier.CAPABLE and task.kind is not TaskKind.ASK
+def _rest_as_keeper(state: AgentState, last_word: int) -> WakeReport:
+    """Return how a wake with a small model ends: order is kept, and whatever is to be done is the owner's."""
+    if state.open_questions:
+        return WakeReport(RestReason.WAITING, state.message or _KEEPS_ORDER, 0, last_word=last_word)
+    return WakeReport(RestReason.KEPT, _KEEPS_ORDER, 0, last_word=last_word)
+
+
+def _is_free(task: WorkTask) -> bool:
+    """Whether the task runs in the free loop, unless only the owner can answer it."""
+    return task.kind is not TaskKind.ASK

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.protocol.message import Answer, Request
-from reveries.protocol.projects import ProjectName
 from reveries.protocol.registry import request
+
+ProjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
 class ProposalEntry(msgspec.Struct, frozen=True):
@@ -67,6 +68,44 @@ class FactConflicts(Answer, frozen=True):
     """The surest first."""
 
     conflicts: list[FactConflictEntry]
+
+
+class TimelineEntry(msgspec.Struct, frozen=True):
+    """A day on which something happens, or by which it has to be done. `due`: overdue, due (within a week) or ahead."""
+
+    due: str
+    value: str
+    """A day, a day with a time, or FROM/TO."""
+    text: str
+    document: str
+    line: int
+    """0: it is a task, not a line of a document."""
+
+
+class TableSum(msgspec.Struct, frozen=True):
+    """What the rows of a table come to in one currency."""
+
+    subject: str
+    value: float
+    unit: str
+    count: int
+    document: str
+    line: int
+
+
+class NotesOverview(msgspec.Struct, frozen=True):
+    """What the notes of a project come to today; read by rules, not by a model."""
+
+    timeline: tuple[TimelineEntry, ...] = ()
+    sums: tuple[TableSum, ...] = ()
+    open_ends: int = 0
+    conflicts: tuple[FactConflictEntry, ...] = ()
+    proposals: int = 0
+    """Tasks that the notes propose, and that wait for the owner."""
+    changed: tuple[str, ...] = ()
+    """Values that changed in the last seven days, newest first."""
+    in_doubt: tuple[str, ...] = ()
+    """Drafts that rest on something that changed."""
 
 
 class Proposals(Answer, frozen=True):

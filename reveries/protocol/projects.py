@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.protocol.message import Answer, Ok, Request, RunId
+from reveries.protocol.project_notes import NotesOverview, ProjectName
 from reveries.protocol.registry import request
 
-ProjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 FolderPath = Annotated[str, msgspec.Meta(max_length=1000)]
 GrantName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 GoalText = Annotated[str, msgspec.Meta(max_length=1_000_000)]
@@ -22,7 +22,9 @@ class ProjectLine(msgspec.Struct, frozen=True):
     status: str
     goal: str
     phase: str
-    percent: int
+    tasks_done: int
+    tasks: int
+    """Without those that were dropped."""
     next_task: str
     open_questions: int
     rested_because: str
@@ -102,6 +104,9 @@ class ProjectDetail(Answer, frozen=True):
     """How many tasks were begun."""
     coherence_notes: tuple[str, ...] = ()
     """Where it does not keep to the goal: tasks off track, drift, untouched areas."""
+    ability: str = ""
+    """What the model can and cannot do for it, in a sentence."""
+    notes: NotesOverview = NotesOverview()
 
 
 class OrientationEntry(msgspec.Struct, frozen=True):

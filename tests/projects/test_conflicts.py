@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
-from reveries.llm.tier import Tier
 from reveries.projects.conflicts import describe_doubts, settle_by_owner
 from reveries.projects.documents import update_document
-from reveries.projects.model import AgentStatus, OwnerQuestion, Project, QuestionKind, QuestionStatus, TaskStatus
+from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
 from reveries.projects.task_execution import SourcedSearch
-from reveries.projects.wake import state_of
 from reveries.tools.registry import ToolCaller
 from tests.knowledge.kit import new_chunk, stored_chunk, stored_relation
 from tests.memory.kit import WordEmbedder
@@ -211,21 +209,6 @@ async def test_what_a_model_could_not_judge_is_judged_once_and_then_asked(tmp_pa
         tools = OrientationTools(work.store)
         page = (await tools.get_orientation(GetOrientation(project.id), ToolCaller("work"))).orientation
         assert page.doubts == [doubt]
-
-
-async def test_a_question_about_a_doubt_holds_nothing_up(tmp_path: Path) -> None:
-    async with open_work(tmp_path, answers, tier=Tier.SMALL, embedder=embedder()) as work:
-        project = await work.begin("Mill", "Restore the mill")
-        for name in ("mill", "barn"):
-            for text in NEAR:
-                await work.store.knowledge.store(project.id, [new_chunk(text.replace("old mill", f"{name} {name}"))])
-        assert len(await work.store.knowledge.contradictions(project.id)) >= 2
-        await work.wake(project)
-        state = await work.state(project)
-        [asked] = _conflict_questions(state.questions)
-        done = [replace(one, status=TaskStatus.DONE) for one in state.tasks]
-        only = state_of(state.project, (state.goal,), state.orientation, done, (asked,), (), work.clock.now())  # type: ignore[arg-type]
-        assert only.status is not AgentStatus.WAITING
 
 
 def test_of_many_contradictions_the_newest_are_named_and_the_rest_counted() -> None:

@@ -1,39 +1,24 @@
-"""A project's folder: its notes become knowledge, and a small model makes an overview of them that is true."""
+"""A project's folder: its notes become knowledge, and nothing else is done with them by itself."""
 
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from reveries.errors import UsageError
 from reveries.llm.tier import Tier
-from reveries.projects import folder_reading, folder_recipe
+from reveries.projects import folder_reading
 from reveries.projects.documents import note_fallen_chunk
 from reveries.projects.folder_reading import NoteFile, NoteListing, is_of_folder
-from reveries.projects.folder_recipe import FILE, conflict_lines, is_overview
-from reveries.projects.model import Project, QuestionKind, TaskStatus
-from tests.projects.kit import Work, asked_for, open_work
+from reveries.projects.model import Project
+from tests.projects.kit import Work, open_work
 
 GOAL = "Make an index of these notes with one line each, and list what contradicts what"
-LEFT_OUT = "\nNot in this overview (empty, too large, no text, retracted, or not read yet): {}.\n"
 
 
 def small(text: str) -> object:
-    """A model that answers yes to whatever it is asked of the goal."""
-    if text.startswith("A person says what a project on a folder"):
-        return {"answer": "yes"}
-    match asked_for(text):
-        case "intake":
-            return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
-        case "orient":
-            return {
-                "vision_summary": "an index", "success_criteria": [], "constraints": [], "skills": [],
-                "phase": "execution", "priorities": [],
-            }  # fmt: skip
-        case "plan":
-            return {"tasks": []}
-    return {"answer": "no"}
+    """A model that is never asked anything: reading takes none."""
+    raise AssertionError(text)
 
 
 @pytest.fixture
@@ -131,9 +116,7 @@ def told_of_reading(work: Work) -> list[str]:
     return [words for action, words in work.told if action == "read"]
 
 
-async def test_of_a_note_that_cannot_be_read_nothing_falls_and_of_a_too_large_one_nothing_is_quoted(
-    tmp_path: Path, notes: Path
-) -> None:
+async def test_of_a_note_that_cannot_be_read_nothing_falls(tmp_path: Path, notes: Path) -> None:
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await work.store.create("Notes", str(notes), may_write=True)
         await work.wake(project)
@@ -150,11 +133,6 @@ async def test_of_a_note_that_cannot_be_read_nothing_falls_and_of_a_too_large_on
         uncertain = "is no text, or in an encoding that is not certain: save it as UTF-8"
         for why in ("boat.txt (above 200 KB)", "letter.md (more than 2,000 sections)", f"rent.md ({uncertain})"):
             assert why in told
-        await work.store.set_goal(project, GOAL, None)
-        await work.wake(project)
-        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
-        assert "boat is blue" not in draft.context
-        assert draft.context.endswith(LEFT_OUT.format("boat.txt"))
 
 
 async def test_notes_of_old_and_of_windows_programs_are_read_too(tmp_path: Path, notes: Path) -> None:
@@ -193,16 +171,6 @@ async def test_a_note_with_a_suffix_in_capitals_is_read_and_falls_like_any_other
         (notes / "SHED.MD").unlink()
         await work.wake(project)
         assert "SHED.MD" not in await known(work, project)
-
-
-def test_sentences_compared_in_blocks_are_the_pairs_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    angles = np.linspace(0.0, 6.0, 40)
-    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    rows, columns = np.nonzero(np.triu(vectors @ vectors.T >= folder_recipe._NEAR_COSINE, 1))
-    for block in (1, 7, 512):
-        monkeypatch.setattr(folder_recipe, "_BLOCK_ROWS", block)
-        found = [(row, column) for _, row, column in folder_recipe._near_rows(vectors)]
-        assert found == list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 async def test_a_note_that_a_link_replaced_is_gone(tmp_path: Path, notes: Path) -> None:
@@ -269,10 +237,10 @@ async def test_a_note_that_changes_all_the_time_does_not_keep_a_wake_from_its_wo
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await begin(work, notes)
         await work.wake(project)
-        assert QuestionKind.APPROVAL in [one.kind for _, one in await work.store.open_questions()]
+        assert (await work.state(project)).project.rested_because
 
 
-async def test_of_too_many_notes_the_newest_are_read_and_the_overview_names_the_others(
+async def test_of_too_many_notes_the_newest_are_read_and_the_others_are_counted(
     tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_reading, "_MOST_NOTES", 2)
@@ -283,8 +251,6 @@ async def test_of_too_many_notes_the_newest_are_read_and_the_overview_names_the_
         assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter"}
         [told] = told_of_reading(work)
         assert told.endswith("; 1 not read, because they are older than the newest 2")
-        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
-        assert draft.context.endswith(LEFT_OUT.format("boat.txt"))
         (notes / "boat.txt").write_text("The boat is blue again.\n")
         await work.wake(project)
         assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
@@ -327,99 +293,6 @@ def test_what_lies_where_nothing_could_be_looked_at_is_not_missing() -> None:
     assert NoteListing(here, [""]).find_missing(asked) == set()
 
 
-async def test_the_overview_is_shown_before_it_is_written_and_names_and_quotes_every_note(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        [draft] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
-        assert not (notes / FILE).exists()
-        assert draft.foreign_sources == {"folder"}
-        await work.store.answer(draft.id, "yes")
-        await work.wake(project)
-        text = (notes / FILE).read_text()
-        assert text == draft.context
-        entries = [line for line in text.splitlines() if line.startswith("- **")]
-        assert [line.split("**")[1] for line in entries] == ["boat.txt", "old/letter.md", "rent.md"]
-        assert "- **rent.md** · Rent: “The rent of the flat is 900 euros.”" in entries
-        assert "- old/letter.md: “The rent of the flat is 950 euros.”" in text
-        [task] = [one for one in (await work.state(project)).tasks if is_overview(one)]
-        assert (task.status, task.foreign_sources) == (TaskStatus.DONE, frozenset({"folder"}))
-        steps = [one.tool for one in await work.store.tasks.steps_of(task.id) if one.reach]
-        assert steps == ["write_file"]
-
-
-async def test_with_a_no_nothing_is_written_and_the_goal_is_asked_about_not_planned_again(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        await work.answer("Shall I write this", "no")
-        await work.wake(project)
-        await work.wake(project)
-        state = await work.state(project)
-        assert not (notes / FILE).exists()
-        assert [task.status for task in state.tasks] == [TaskStatus.DROPPED]
-        assert any("Is the goal reached?" in one.question for one in state.open_questions)
-
-
-async def test_a_yes_with_a_change_that_cannot_be_made_writes_nothing_and_asks_again(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        await work.answer("Shall I write this", "Yes, but leave out the boat")
-        await work.wake(project)
-        assert not (notes / FILE).exists()
-        [again] = [one for one in (await work.state(project)).open_questions if one.kind is QuestionKind.APPROVAL]
-        assert "“leave out the boat”" in again.question
-        await work.store.answer(again.id, "Yes, write it as it is")
-        await work.wake(project)
-        assert (notes / FILE).read_text() == again.context
-
-
-@pytest.mark.parametrize(
-    "answer", ["No changes.", "Absolutely not.", "Sure, but no", "No changes to my folder, please"]
-)
-async def test_a_refusal_in_other_words_than_no_writes_nothing_and_gives_the_task_up(
-    tmp_path: Path, notes: Path, answer: str
-) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        await work.answer("Shall I write this", answer)
-        await work.wake(project)
-        assert not (notes / FILE).exists()
-        assert [task.status for task in (await work.state(project)).tasks] == [TaskStatus.DROPPED]
-
-
-async def test_a_natural_approval_of_the_overview_writes_it(tmp_path: Path, notes: Path) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes)
-        await work.wake(project)
-        await work.answer("Shall I write this", "Yes, go ahead and write it.")
-        await work.wake(project)
-        assert (notes / FILE).exists()
-
-
-async def test_of_a_folder_that_may_only_be_read_the_overview_is_kept_with_the_project(
-    tmp_path: Path, notes: Path
-) -> None:
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        project = await begin(work, notes, may_write=False)
-        await work.wake(project)
-        await work.answer("the folder may only be read", "yes")
-        await work.wake(project)
-        [task] = (await work.state(project)).tasks
-        kept = [one for one in await work.store.knowledge.of_project(project.id) if one.task_id == task.id]
-        assert (task.status, [one.content for one in kept]) == (TaskStatus.DONE, [task.outcome])
-        assert "- **rent.md** · Rent: " in task.outcome
-        assert not (notes / FILE).exists()
-
-
 async def test_of_two_notes_that_lie_side_by_side_neither_is_newer_and_the_owner_is_asked_by_their_names(
     tmp_path: Path, notes: Path
 ) -> None:
@@ -442,7 +315,3 @@ async def test_a_folder_that_is_gone_ends_no_wake(tmp_path: Path) -> None:
         project = await begin(work, tmp_path / "nowhere")
         report = await work.wake(project)
         assert report.reason.value == "waiting for you"
-
-
-def test_where_nothing_contradicts_that_is_said() -> None:
-    assert conflict_lines([], [])[-1] == "Nothing was found that surely does not."

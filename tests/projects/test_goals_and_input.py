@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
-from reveries.llm.tier import Tier
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
 from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.task_store import NewTask
@@ -205,43 +204,3 @@ async def test_a_word_on_what_was_false_holds_what_rests_on_it_and_asks(tmp_path
         assert "notes" in held.held_because
         assert any("no longer holds" in one.question for one in state.open_questions)
         assert not await work.store.knowledge.search.hybrid(project.id, "oak euros", 5)
-
-
-@pytest.mark.requirement("V-2", "V-75")
-async def test_a_small_model_is_asked_for_one_field_at_a_time_and_code_agrees_or_asks_the_owner(
-    tmp_path: Path,
-) -> None:
-    def small(text: str) -> object:
-        match asked_for(text):
-            case "holds answer":
-                return {"answer": "no" if "I have no idea" in text else "yes"}
-            case "draft":
-                return "Oak costs 20 euros a board and lasts for thirty years, says the yard. Bring 9000 dragons."
-            case "plan":
-                kinds = (("Price of oak boards", "find_out"), ("Name of the moon's king", "find_out"))
-                task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": []}
-                planned = [{"title": title, "kind": kind} | task for title, kind in kinds]
-                return {"tasks": [*planned, {"title": "Write about oak boards", "kind": "write"} | task]}
-        raise AssertionError(f"A small model was asked: {text[:60]}")
-
-    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
-        from reveries.projects.documents import chunks_of_text
-
-        project = await work.begin("Shed", "Build a shed")
-        text = "Oak boards have a price of 20 euros each.\n\nThe yard says that oak boards last for thirty years."
-        await work.store.knowledge.store(project.id, chunks_of_text("yard.md", text, is_own=False))
-        await work.wake(project)
-        price = await work.task(project, "Price of oak boards")
-        assert price.outcome == "“Oak boards have a price of 20 euros each.” (yard.md)"
-        assert price.foreign_sources
-        king = await work.task(project, "Name of the moon's king")
-        assert king.status is TaskStatus.BLOCKED
-        [draft] = [one for one in (await work.state(project)).open_questions if one.kind.value == "approval"]
-        assert "thirty years" in draft.context
-        assert "dragons" not in draft.context
-        assert draft.foreign_sources
-        await work.store.answer(draft.id, "Yes.")
-        await work.answer("moon's king", "I have no idea.")
-        await work.wake(project)
-        assert (await work.task(project, "Name of the moon's king")).status is TaskStatus.DROPPED
-        assert (await work.task(project, "Write about oak boards")).outcome == draft.context

@@ -1,20 +1,16 @@
 """What has to stay as it was: tries that were broken off, sources of what was read, decisions, drafts."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from reveries.errors import ModelUnavailableError
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.llm.tier import Tier
 from reveries.projects.documents import chunks_of_text
 from reveries.projects.model import KeyDecision, TaskStatus
 from reveries.projects.orientation_rewrite import MOST_DECISIONS, compress_decisions
 from reveries.projects.premise import Fallen
-from reveries.projects.recipes import follow_recipe
 from reveries.projects.sections import source_name
-from reveries.projects.task_execution import SourcedSearch, Workplace
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import asked_for, finished, open_work
@@ -92,24 +88,3 @@ def _decision(name: str, content: str, at: float) -> Chunk:
         name, "p", "", content, ChunkType.DECISION, (), Confidence.VERIFIED, ChunkSource.DEDUCTION, (), None, "", at,
         frozenset(),
     )  # fmt: skip
-
-
-async def test_a_draft_is_no_fact_for_the_next_task(tmp_path: Path) -> None:
-    async with asyncio.timeout(300), open_work(tmp_path, lambda _: {"answer": "yes"}, tier=Tier.SMALL) as work:
-        project = await work.begin("Shed", "Build a shed")
-        draft = NewChunk(
-            "The price of oak boards is a million euros.", ChunkType.RESOURCE, Confidence.VERIFIED, ChunkSource.USER,
-            tags=("draft",),
-        )  # fmt: skip
-        await work.store.knowledge.store(project.id, [draft])
-        from reveries.projects.model import TaskKind
-        from reveries.projects.task_store import NewTask
-
-        async with work.database.transaction() as transaction:
-            await work.store.tasks.put(transaction, project.id, [NewTask("Price of oak boards", "", TaskKind.FIND_OUT)])
-        state = await work.state(project)
-        result = await follow_recipe(
-            Workplace(work.store, work.work.model(project.id), state, SourcedSearch(work.store, state.session_id)),
-            state.tasks[0],
-        )
-        assert result.outcome == ""

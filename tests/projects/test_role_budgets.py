@@ -85,14 +85,6 @@ async def test_what_judges_an_outcome_is_charged_as_learning_and_what_does_it_as
         assert row["calls"] == sum(calls.values())
 
 
-async def test_what_looks_for_an_answer_in_notes_is_charged_as_reading(tmp_path: Path) -> None:
-    async with open_work(tmp_path, small) as work:
-        ledger = meter(work, Tier.SMALL, load_settings(None).budget)
-        await work.wake(await begin_with_notes(work))
-        assert roles_by_question(work)["holds answer"] == {Role.READING}
-        assert {one.role: one.calls for one in await ledger.usage_today()}["reading"] == 3
-
-
 async def test_the_step_that_gets_the_text_of_a_file_is_charged_as_reading(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -114,9 +106,7 @@ async def test_the_step_that_gets_the_text_of_a_file_is_charged_as_reading(tmp_p
 
 
 @pytest.mark.requirement("G2")
-@pytest.mark.parametrize(
-    ("role", "tier", "model"), [(Role.LEARNING, Tier.CAPABLE, learner), (Role.READING, Tier.SMALL, lambda: small)]
-)
+@pytest.mark.parametrize(("role", "tier", "model"), [(Role.LEARNING, Tier.CAPABLE, learner)])
 async def test_a_spent_budget_of_learning_or_reading_ends_the_wake_with_nothing_half_done(
     tmp_path: Path, role: Role, tier: Tier, model: Callable[[], Answers]
 ) -> None:

@@ -4,8 +4,9 @@ from reveries import protocol
 from reveries.answer_wording import describe_answer
 from reveries.client.answers import page_of
 from reveries.client.features.knowledge import chunks_page
+from reveries.client.features.project_notes import describe_tasks_done, notes_rows
 from reveries.client.features.project_wording import describe_action, describe_details, describe_due, describe_trigger
-from reveries.client.render import Line, Page, Part, Style, bar, field, line, paragraph
+from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (
     OrientationEntry,
@@ -29,6 +30,7 @@ _TASK_STYLES: dict[str, tuple[str, Style]] = {
     "dropped": ("×", "dim"),
 }
 _RESTS = {
+    "keeps order": "it keeps order in the notes; what is to be done is yours",
     "done": "all tasks are done",
     "waiting for you": "it waits for your answer",
     "budget": "its budget is used up",
@@ -55,7 +57,7 @@ def _project_rows(project: ProjectLine, now: float) -> Page:
         Part("● ", "good" if project.state == "active" else "dim"),
         Part(one_line(project.name), "strong"),
         Part(f"  {one_line(state)}  "),
-        Part(f"{bar(project.percent / 100)} {project.percent} %", "dim"),
+        Part(describe_tasks_done(project), "dim"),
     )
     rows: Page = [head, *paragraph(project.goal or "No goal yet.", indent=2)]
     if project.next_task:
@@ -81,6 +83,7 @@ def _project_rows(project: ProjectLine, now: float) -> Page:
 def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool = True) -> Page:
     """Render a project: progress, questions, doubts; with `is_detailed` also its orientation and every task."""
     page = _project_rows(detail.project, now)
+    page += paragraph(detail.ability, indent=2, style="dim") if detail.ability else []
     page += _coherence_rows(detail)
     if detail.message:
         page += paragraph(detail.message, indent=2, style="dim")
@@ -90,6 +93,7 @@ def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool = True)
             line(Part("  Uncertain, because of contradictions, or because it is based on something invalid:", "warn")),
         ]
         page += [row for doubt in detail.doubts for row in paragraph(f"- {doubt}", indent=4)]
+    page += notes_rows(detail.notes, detail.project.name, is_detailed=is_detailed)
     if detail.questions:
         page += [line(), *questions_page(detail.questions, now)]
     if is_detailed:

@@ -7,6 +7,7 @@ _ACTIONS: Final = {
     "approval.asked": "asked for your approval",
     "chunk.fell": "no longer valid",
     "coherence.warned": "off track?",
+    "facts.changed": "a note changed",
     "folder.changed": "the folder changed",
     "folder.set": "you set the folder",
     "goal.applied": "the new goal counts",

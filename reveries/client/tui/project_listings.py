@@ -6,6 +6,7 @@ from typing import Final, Literal
 from reveries import protocol
 from reveries.client.connection import AskCallback
 from reveries.client.features.grants import grants_page
+from reveries.client.features.project_notes import describe_tasks_done
 from reveries.client.features.project_pages import (
     orientation_diff_page,
     project_log_page,
@@ -279,7 +280,7 @@ _LISTINGS: Final = {
 
 def _project_note(one: protocol.ProjectLine) -> str:
     asks = f", {plural(one.open_questions, 'question')}" if one.open_questions else ""
-    return f"{one.percent} %{'' if one.state == 'active' else f', {one.state}'}{asks}"
+    return f"{describe_tasks_done(one)}{'' if one.state == 'active' else f', {one.state}'}{asks}"
 
 
 def _task_note(one: protocol.TaskEntry) -> str:

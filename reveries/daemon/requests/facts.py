@@ -1,15 +1,23 @@
 """Requests about what has a value in the notes of a project, and what of it does not go together."""
 
+from collections.abc import Sequence
 from datetime import date
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.knowledge.facts.conflicts import FactConflict
 from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
+from reveries.llm.tier import Tier
 from reveries.projects.facts_view import ProjectFacts
+from reveries.projects.model import Project, WorkTask
+from reveries.projects.proposal_store import open_proposals
+from reveries.projects.store import ProjectStore
+from reveries.projects.timeline import add_tables, build_timeline
 from reveries.safe_text import one_line, plain
 
 _LINE_CHARS = 2000
+_CHANGED_SECONDS = 7 * 86_400.0
+_LOOKED_AT = 200
 
 
 @handles(protocol.AskFacts)
@@ -60,4 +68,46 @@ def conflict_entry(pair: FactConflict) -> protocol.FactConflictEntry:
 def _side(fact: Fact) -> protocol.ConflictSide:
     return protocol.ConflictSide(
         one_line(fact.text, _LINE_CHARS), plain(fact.document), fact.line, fact.value, fact.unit
+    )
+
+
+async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[WorkTask]) -> protocol.NotesOverview:
+    """Return what the notes of a project come to today."""
+    found = await store.read_facts(project.id)
+    since = store.now - _CHANGED_SECONDS
+    log = await store.activities(project.id, _LOOKED_AT)
+    changed = [entry for entry in log if entry.action == "facts.changed" and entry.happened_at >= since]
+    waiting = open_proposals(await store.proposals.of_project(project.id))
+    return protocol.NotesOverview(
+        timeline=tuple(
+            protocol.TimelineEntry(
+                entry.due.value, entry.value, one_line(entry.text, 300), plain(entry.document), entry.line
+            )
+            for entry in build_timeline(found, tasks, date.fromtimestamp(store.now))
+        ),
+        sums=tuple(
+            protocol.TableSum(
+                one_line(item.subject), item.value, item.unit, item.count, plain(item.document), item.line
+            )
+            for item in add_tables(found)
+        ),
+        open_ends=sum(fact.kind is FactKind.OPEN for fact in found.facts),
+        conflicts=tuple(conflict_entry(pair) for pair in found.conflicts),
+        proposals=len(waiting),
+        changed=tuple(one_line(entry.details, 400) for entry in changed),
+        in_doubt=tuple(
+            one_line(f"draft “{draft.wish}”: {draft.flagged_because}", 400)
+            for draft in await store.drafts.of_project(project.id)
+            if draft.flagged_because
+        ),
+    )
+
+
+def describe_ability(tier: Tier) -> str:
+    """Say in a sentence what a model of this tier can and cannot do for a project."""
+    if tier is Tier.CAPABLE:
+        return "This model plans and does tasks by itself, and shows the evidence for each."
+    return (
+        "This model does nothing by itself: dates, sums, open ends and contradictions of the notes are kept by rules, "
+        "tasks are yours, and it only helps when asked."
     )

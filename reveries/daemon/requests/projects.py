@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reveries import protocol
+from reveries.daemon.requests.facts import build_overview, describe_ability
 from reveries.daemon.requests.knowledge import chunk_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
+from reveries.llm.base import Role
 from reveries.llm.caps import MICRODOLLARS
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
@@ -17,7 +19,6 @@ from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStat
 from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.task_days import say_repeat
 from reveries.projects.task_store import find_task
-from reveries.projects.triggers import percent_done
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
 from reveries.tools.sandbox import why_not_a_folder
@@ -281,6 +282,8 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         coherence=coherence.score,
         begun=coherence.begun,
         coherence_notes=tuple(plain(one) for one in describe_coherence(coherence)),
+        ability=describe_ability(call.mind.models.tier(Role.WORK)),
+        notes=await build_overview(store, project, state.tasks),
     )
 
 
@@ -298,7 +301,8 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
         status=state.status.value,
         goal=one_line(state.goal.text if state.goal else "", 300),
         phase=state.orientation.content.current_phase.value,
-        percent=percent_done(state.orientation.content),
+        tasks_done=sum(task.status is TaskStatus.DONE for task in state.tasks),
+        tasks=sum(task.status is not TaskStatus.DROPPED for task in state.tasks),
         next_task=one_line(state.queue[0].title if state.queue else "", 200),
         open_questions=len(state.open_questions),
         rested_because=state.project.rested_because,

@@ -120,6 +120,9 @@ UPDATE tasks SET status = CASE WHEN status = 'done' THEN status ELSE 'blocked' E
     flagged_because = CASE WHEN status = 'done' THEN :why ELSE flagged_because END, updated_at = :now
 WHERE id = :id
 
+-- name: flag_task
+UPDATE tasks SET flagged_because = :why, updated_at = :now WHERE id = :id
+
 -- name: release_held
 -- The owner decided what holds: the task no longer depends on what fell or was replaced.
 UPDATE tasks SET held_because = '', updated_at = :now, rests_on = :rests_on, foreign_sources = :foreign_sources

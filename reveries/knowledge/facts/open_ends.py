@@ -38,11 +38,21 @@ def find_open_ends(lines: Sequence[Line]) -> list[Line]:
     return [line for place, line in enumerate(lines) if _is_open(line, lines, place)]
 
 
+def is_to_do(raw: str) -> bool:
+    """Whether a line, as it stands in its document, is an empty box or marked as something to do."""
+    return _EMPTY_BOX.match(raw) is not None or _TO_DO.match(raw) is not None
+
+
+def is_done(raw: str) -> bool:
+    """Whether a line is a ticked box, or struck out."""
+    return _TICKED_BOX.match(raw) is not None or _STRUCK.match(raw) is not None
+
+
 def _is_open(line: Line, lines: Sequence[Line], place: int) -> bool:
     raw = _ADDRESS.sub("", line.raw[line.stamp_end :])
     if not raw.strip() or _TICKED_BOX.match(raw) or _STRUCK.match(raw) or raw.lstrip().startswith("#"):
         return False
-    if _EMPTY_BOX.match(raw) or _TO_DO.match(raw):
+    if is_to_do(raw):
         return not _is_answered(lines, place)
     if _OPEN.search(raw) or _FINDS_OUT.search(raw.rstrip()):
         return True

@@ -109,5 +109,5 @@ def describe_ability(tier: Tier) -> str:
         return "This model plans and does tasks by itself, and shows the evidence for each."
     return (
         "This model does nothing by itself: dates, sums, open ends and contradictions of the notes are kept by rules, "
-        "tasks are yours, and it only helps when asked."
+        "tasks are yours; project know finds what the notes say."
     )

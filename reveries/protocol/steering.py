@@ -5,7 +5,8 @@ from typing import Annotated
 import msgspec
 
 from reveries.protocol.message import Answer, Request
-from reveries.protocol.projects import ProjectName, TaskEntry
+from reveries.protocol.project_notes import ProjectName
+from reveries.protocol.projects import TaskEntry
 from reveries.protocol.registry import request
 
 TaskName = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]

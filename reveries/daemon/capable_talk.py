@@ -110,6 +110,10 @@ def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summa
         )
     if threads := with_days(self_model, self_model.unresolved_threads, 200):
         text += "\n\nStill open:\n" + "\n".join(f"- {thread}" for thread in threads)
+    if expected := with_days(self_model, self_model.anticipations, 200):
+        text += "\n\nExpected, by what was known then (some of it may be over):\n" + "\n".join(
+            f"- {event}" for event in expected
+        )
     if folded_summary:
         text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"
     return text

@@ -8,6 +8,7 @@ from reveries.config import Settings
 from reveries.daemon.owner_notes import OwnerNotes
 from reveries.daemon.thought_log import ThoughtLog
 from reveries.errors import ConfigError, ReveriesError
+from reveries.memory.self_model import format_day
 from reveries.monologue.loop import Monologue
 from reveries.monologue.permission import ThinkingHold, find_hold, parse_quiet_span
 from reveries.monologue.thought import Reactivation
@@ -69,10 +70,11 @@ class ThinkingControl:
             self._monologue.ask(why)
 
     async def notes_to_show(self) -> list[str]:
-        """Return the notes that were not shown yet, a line each, and mark them as shown."""
+        """Return the notes that were not shown yet, a line each with its day, and mark them as shown. The day tells
+        the owner that what was said since is not in the note."""
         return [
-            f"A note from {self._settings().mind.name}: {note.text} ({note.reason} Not wanted: reveries notes dismiss"
-            f" {note.id[:8]})"
+            f"A note from {self._settings().mind.name}, {format_day(note.written_at)}: {note.text} ({note.reason} Not"
+            f" wanted: reveries notes dismiss {note.id[:8]})"
             for note in await self.notes.show(self._settings().monologue.notes_per_day)
         ]
 

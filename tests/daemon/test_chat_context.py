@@ -13,7 +13,7 @@ from reveries.daemon.chat_history import cut_middle, fold
 from reveries.daemon.plain_talk import PlainTalk
 from reveries.daemon.prompt_memories import TURNS_FIRST, choose_memories, how_long_ago
 from reveries.llm.base import ChatMessage
-from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, Turn
+from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, StatementDay, Turn
 
 NOW = 1_750_000_000.0
 
@@ -116,6 +116,14 @@ def test_an_exchange_in_which_others_had_a_hand_is_a_note() -> None:
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:
     model = SelfModel(narrative="n", owner_facts=("a", "b"))
     assert system_text("R", "", model, "s") == system_text("R", "", model, "s")
+
+
+def test_what_is_expected_is_before_the_models_eyes_with_the_day_on_which_it_was_learned() -> None:
+    operation = "Tomas has his operation on Tue 17 Jun 2025 at 10:30."
+    model = SelfModel(anticipations=(operation,), days=(StatementDay(operation, NOW, NOW),))
+    text = system_text("R", "Tomas", model, "")
+    assert f"- {operation} (as of Sun 15 Jun 2025)" in text
+    assert "Expected" not in system_text("R", "Tomas", SelfModel(), "")
 
 
 @pytest.mark.requirement("F1", "F3")

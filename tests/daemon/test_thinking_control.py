@@ -12,6 +12,7 @@ from reveries.errors import ConfigError, NotFoundError, UndoError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
+from reveries.memory.self_model import format_day
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safety.tripwire import DISTRESS
@@ -341,7 +342,8 @@ async def test_off_means_off_for_a_note_that_waits_too(home: Home) -> None:
         life.mind.in_force.current = off
         assert not any("A note from" in notice for notice in await attach_notices(life.mind))
         life.mind.in_force.current = on
-        assert any("A note from" in notice for notice in await attach_notices(life.mind))
+        (note,) = [notice for notice in await attach_notices(life.mind) if "A note from" in notice]
+        assert f", {format_day(NOON)}: " in note
 
 
 @pytest.mark.requirement("RA-45")

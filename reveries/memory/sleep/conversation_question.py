@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from reveries import gates
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.tokens import estimate_tokens
-from reveries.memory.model import Episode, SelfModel, Turn
+from reveries.memory.model import Episode, ExperienceKind, SelfModel, Turn
 from reveries.memory.self_model import format_day, with_days
 from reveries.memory.sleep.questions import (
     Asker,
@@ -89,6 +89,12 @@ def reading_text(reading: Reading, names: Sequence[str], most_tokens: int) -> st
     entries = [(turn, mark) for mark, part in [*numbered, *((_NOT_ASKED, one) for one in reading.beside)]
                for turn in part.turns]  # fmt: skip
     entries.sort(key=lambda entry: (entry[0].said_at, entry[0].position))
+    thoughts = {
+        experience.id
+        for part in (*reading.parts, *reading.beside)
+        for experience in part.experiences
+        if experience.kind is ExperienceKind.MONOLOGUE
+    }
     limit = _turn_limit([turn for turn, _ in entries], most_tokens)
     forged = _forged_beginning({*names, *(turn.speaker for turn, _ in entries)})
     lines: list[str] = []
@@ -100,7 +106,7 @@ def reading_text(reading: Reading, names: Sequence[str], most_tokens: int) -> st
         if part_mark != mark:
             lines.append(part_mark)
             mark = part_mark
-        lines.append(_turn_line(turn, forged, limit))
+        lines.append(_turn_line(turn, forged, limit, is_thought=turn.experience_id in thoughts))
     return "\n".join(lines)
 
 
@@ -111,7 +117,7 @@ def _turn_limit(turns: Sequence[Turn], most_tokens: int) -> int | None:
     return max(400, most_tokens * _CHARS_PER_TOKEN // max(1, len(turns)))
 
 
-def _turn_line(turn: Turn, forged: "re.Pattern[str]", limit: int | None) -> str:
+def _turn_line(turn: Turn, forged: "re.Pattern[str]", limit: int | None, *, is_thought: bool) -> str:
     text = turn.text
     if limit is not None and len(text) > limit:
         text = f"{text[: limit // 2]} \u2026 {text[-limit // 2 :]}"
@@ -119,7 +125,7 @@ def _turn_line(turn: Turn, forged: "re.Pattern[str]", limit: int | None) -> str:
         text = forged.sub("> ", text)
     is_foreign = turn.tainted or turn.origin.is_tainted
     speaker = f"{turn.speaker or 'Text'}{' (from somebody else)' if is_foreign else ''}"
-    return f"{speaker} ({clock_time(turn.said_at)}): {text}"
+    return f"{speaker} ({clock_time(turn.said_at)}{', a thought, said to nobody' if is_thought else ''}): {text}"
 
 
 def _forged_beginning(names: set[str]) -> "re.Pattern[str]":

@@ -20,6 +20,13 @@ _OPENING = frozenset("\"'\u201c\u2018\u00ab\u201e([:;-\u2013\u2014")
 _NAME_CHARS = 2
 _ENDING_CHARS = 2
 """How many letters a name may differ in length, for a genitive or a plural."""
+_AFTER_NOUN = frozenset({"about", "how", "of", "whether"})
+_AFTER_ACTIVITY = _AFTER_NOUN | frozenset(
+    {"a", "after", "an", "at", "before", "between", "for", "from", "her", "his", "in", "into", "its", "my", "on", "our",
+     "over", "the", "their", "to", "until", "what", "which", "with", "your"}
+)  # fmt: skip
+_LEAST_ACTIVITY = 5
+"""The letters of "Going" and "Doing"; "King" and "Ming" are names."""
 _NOUNS_HAVE_CAPITALS = 0.2
 _ENOUGH_WORDS = 12
 _ENGLISH_SHARE = 0.2
@@ -71,8 +78,15 @@ def _names(sentence: str, *, is_english: bool) -> list[str]:
         # Only for English is there a list of ordinary sentence openers.
         first, after = words[0].group(), sentence[words[0].end() : words[0].end() + 1]
         is_ordinary = after == "," or first.casefold() in stop_words() or first.casefold() in openers()
-        names = names if is_ordinary else [first, *names]
+        if not is_ordinary and not (len(words) > 1 and _begins_phrase(first, words[1].group())):
+            names = [first, *names]
     return names
+
+
+def _begins_phrase(first: str, second: str) -> bool:
+    """Whether an English phrase without a subject begins like this: "Mending the organ", "Repair of the organ"."""
+    is_activity = first.endswith("ing") and len(first) >= _LEAST_ACTIVITY
+    return second in (_AFTER_ACTIVITY if is_activity else _AFTER_NOUN)
 
 
 def _is_capitalised(word: str) -> bool:

@@ -378,10 +378,10 @@ def decide_self_change(before: SelfModel, interpretation: Interpretation, now: f
 
 def _summarise_decision(understood: InterpretedPart, result: DeepenedExperience, change: SelfModelChange | None) -> str:
     """Return a line for the owner about what became of one experience."""
-    abstraction = understood.abstraction
+    abstraction, quotes = understood.abstraction, len(understood.abstraction.exemplars)
     parts = [
         f"{abstraction.salience:.2f}  {one_line(abstraction.summary, 160)}",
-        f"{len(abstraction.exemplars)} quotes kept",
+        f"{quotes} quote{'' if quotes == 1 else 's'} kept",
     ]
     if result.merged_id:
         parts.append(f"merged {result.merged_id} into {result.episode_id}")

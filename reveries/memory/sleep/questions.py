@@ -297,13 +297,17 @@ def fence_text(text: str) -> str:
 
 
 def tidy_line(text: str, limit: int) -> str:
-    """Return the text as one line, cut to `limit`. A tail in CJK script after a Latin beginning is cut off: small
-    models switch scripts when their answer is cut."""
+    """Return the text as one line, cut to `limit` between words. A tail in CJK script after a Latin beginning is cut
+    off: small models switch scripts when their answer is cut."""
     line = " ".join(text.split())
     first = _LETTER.search(line)
     if first is not None and first.group().isascii():
         line = re.sub(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af].*$", "", line).rstrip()
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "\u2026"
+    if len(line) <= limit:
+        return line
+    # Where no words are apart (Japanese), a blank is far off or missing.
+    whole_words = line[:limit].rpartition(" ")[0].rstrip(" ,;:")
+    return (whole_words if 2 * len(whole_words) >= limit else line[: limit - 1].rstrip()) + "\u2026"
 
 
 def object_schema(properties: Mapping[str, object]) -> dict[str, object]:

@@ -22,6 +22,12 @@ GERMAN = "Ana: Mein Bruder Paul kommt am Samstag um 7. Er hat 1.200 Euro für da
         ("Paul paid 1300 euros on Sunday.", ("1300", "Sunday")),
         ("However, the brother of Ana comes by boat.", ()),
         ("She said: “Perhaps it rains.”", ()),
+        ("Mending the boat by Saturday", ()),
+        ("Recovering from her day with Paul", ()),
+        ("Repair of the boat", ()),
+        ("Beijing pays for the boat.", ("Beijing",)),
+        ("Harding told Ana about it.", ("Harding",)),
+        ("Planning a trip to Rome with Paul", ("Rome",)),
     ],
 )
 def test_a_name_or_number_that_nobody_said_is_found(sentence: str, invented: tuple[str, ...]) -> None:

@@ -87,6 +87,12 @@ def test_a_tail_in_another_script_is_cut_off_but_other_languages_are_kept() -> N
     assert tidy_line("彼女はリスボンへ", 100) == "彼女はリスボンへ"
 
 
+def test_a_line_that_is_too_long_is_cut_between_words_and_keeps_its_limit() -> None:
+    assert tidy_line("due back in the church by 18 December 2026", 36) == "due back in the church by 18…"
+    assert tidy_line("x" * 50, 20) == "x" * 19 + "…"
+    assert tidy_line("彼女はリスボンへ引っ越した", 6) == "彼女はリス…"
+
+
 def test_the_same_fact_in_other_order_is_no_new_fact() -> None:
     assert add_statements(("Ana has a sister, Marta.",), ["Marta: Ana has a sister", "Ana sails."], 2) == (
         "Ana has a sister, Marta.",

@@ -333,7 +333,10 @@ async def test_the_thoughts_of_a_day_are_one_request_and_work_of_projects_anothe
         waiting = await memory.unprocessed_count()
         slept, model = await sleep_on(memory, *[answer_for()] * 2)
         assert (len(model.prompts), slept.processed, slept.left) == (2, waiting, 0)
-        assert any("roof costs 900 euros" in prompt.messages[-1].text for prompt in model.prompts)
+        read = "\n".join(prompt.messages[-1].text for prompt in model.prompts)
+        assert "roof costs 900 euros" in read
+        assert re.search(r"^Reverie \(\d\d:\d\d, a thought, said to nobody\): The harbour lights", read, re.MULTILINE)
+        assert not re.search(r"a thought, said to nobody\): I worked", read)
 
 
 async def test_the_most_important_conversation_comes_first_and_the_limit_holds(tmp_path: Path) -> None:

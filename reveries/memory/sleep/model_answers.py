@@ -212,6 +212,7 @@ async def _interpret_conversation(
     # The words beside untrusted text get no answer here: their own estimate counts.
     saliences += [experience.salience for part in reading.beside for experience in part.experiences]
     is_salient = max(saliences, default=0.0) > settings.self_model_salience
+    about_self = checked.about_self
     every_part = (*reading.parts, *reading.beside)
     names = tuple(sorted({experience.id for part in every_part for experience in part.experiences}))
     return Interpretation(
@@ -220,7 +221,7 @@ async def _interpret_conversation(
             for part, abstraction in checked.parts
         ),
         missing=checked.missing,
-        about_self=checked.about_self if is_salient else None,
+        about_self=about_self if is_salient or (about_self is not None and about_self.corrects_known) else None,
         evidence=tuple(dict.fromkeys(part.home.id for part in every_part)),
         read_ids=names,
     )

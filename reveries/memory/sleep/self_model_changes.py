@@ -80,6 +80,12 @@ class SelfUpdate(msgspec.Struct, frozen=True):
     patterns: tuple[str, ...] = ()
     traits: tuple[Trait, ...] = ()
 
+    @property
+    def corrects_known(self) -> bool:
+        """Whether something known is replaced, ends or is settled. Left out, it would stay as if it still held: a moved
+        appointment is said in passing."""
+        return bool(self.ended or self.closed_threads or any(fact.replaces for fact in self.facts))
+
 
 def update_from_answer(answer: SelfAnswer, patterns: Iterable[str], trait: Trait | None, said_at: float) -> SelfUpdate:
     """Return the changes from the answers of a small model about one experience."""

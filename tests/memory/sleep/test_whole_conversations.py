@@ -134,6 +134,22 @@ async def test_in_the_evening_a_fact_is_replaced_and_a_matter_is_settled(tmp_pat
         assert memory.self_model == known
 
 
+@pytest.mark.requirement("R-82", "R-86")
+async def test_a_talk_of_little_weight_settles_what_is_known_and_teaches_nothing_else(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await lived(memory, clock, LEARNED)
+        await sleep_on(memory, answer_for(SETTLED | {"facts": []}, salience=0.4))
+        known = memory.self_model
+        assert (known.unresolved_threads, known.closed_threads) == ((), ("the biopsy on Monday",))
+        assert known.anticipations == ()
+        await clock.advance(DAY)
+        await talk(memory, *MORNING[2:])
+        lisbon = {"fact": "Ana has a sister, Marta, in Lisbon.", "quote": "My sister Marta moved to Lisbon."}
+        await sleep_on(memory, answer_for({"facts": [lisbon]}, salience=0.4))
+        assert memory.self_model.owner_facts == ("Ana works at the library until noon.",)
+
+
 async def test_undoing_the_evening_opens_the_matter_again_with_its_day(tmp_path: Path) -> None:
     clock = HandClock(NOW)
     async with open_memory(tmp_path, clock) as memory:

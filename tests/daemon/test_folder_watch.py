@@ -35,5 +35,6 @@ async def test_a_changed_note_is_read_without_a_wake_and_what_rests_on_it_is_tol
         await watch.look()
         [fact] = (await ask(life.mind, protocol.AskFacts(1, "Cellar"), protocol.Facts)).facts
         assert fact.value == "1520"
+        assert not (await ask(life.mind, protocol.AskFactConflicts(1, "Cellar"), protocol.FactConflicts)).conflicts
         [told] = [line for line in await lasting_notices(life.mind) if "Cellar" in line]
         assert told.startswith("Something in Cellar rests on what changed")

@@ -234,3 +234,9 @@ def test_what_others_said_or_felt_is_not_stored_as_your_words(tmp_path: Path) ->
         "I bring cherries",
         "You angel\n(truly)",
     ]
+
+
+def test_a_clock_that_is_set_back_a_little_is_no_new_day(tmp_path: Path) -> None:
+    parsed = read_text(tmp_path, "[10:05] Ana: one\n[10:02] Ben: two\n[10:06] Ana: three\n[00:10] Ben: four\n")
+    days = [moment[:10] for moment, _, _ in lines_of(parsed)]
+    assert days[0] == days[1] == days[2] < days[3]

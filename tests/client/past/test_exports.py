@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from reveries.client.past.chatgpt import clean_marks
 from reveries.client.past.parsed import ParsedFile, PastMessage, read_words
-from reveries.client.past.people import iterate_messages
+from reveries.client.past.people import Author, Names, author_of, iterate_messages
 from reveries.client.past.readers import read_past_file
+from reveries.client.past.turns import make_turns
 from reveries.errors import InputDataError, InputFileError, ReveriesError
 from tests.client.past.kit import CHOICES, write_file
 
@@ -358,3 +359,29 @@ def test_no_shape_of_json_is_more_than_refused(
         refusal = str(error)
     assert bool(messages) != (str(file) in refusal)
     assert all(entry.text.strip() for entry in messages)
+
+
+def test_of_claude_the_branch_that_the_owner_went_back_to_is_read(tmp_path: Path) -> None:
+    first, second = ({"uuid": str(n), "parent_message_uuid": "0", "sender": "human", "text": f"Try {n}",
+                      "created_at": f"2026-01-01T10:0{n}:00Z"} for n in (1, 2))  # fmt: skip
+    root = {"uuid": "0", "sender": "human", "text": "Hello", "created_at": "2026-01-01T10:00:00Z"}
+    talk = {"name": "t", "chat_messages": [root, first, second], "current_leaf_message_uuid": "1"}
+    assert told(read(tmp_path, [talk])) == [("me", "Hello"), ("me", "Try 1")]
+
+
+def test_a_file_with_the_owners_name_does_not_hold_the_owners_words() -> None:
+    parsed = ParsedFile("Claude export")
+    attached = PastMessage("Ana", "Obey me.", 1.7e9, ("x",), is_attached=True)
+    for me in (None, "Ana"):
+        assert author_of(attached, parsed, Names("Ana", "Reverie", me)) == (Author.ATTACHED, None)
+
+
+def test_the_same_words_twice_in_a_minute_are_two_turns(tmp_path: Path) -> None:
+    parsed = read(tmp_path, b"12.03.25, 10:00 - Ana: ok\n12.03.25, 10:00 - Ana: ok\n", "chat.txt")
+    assert len({turn.key for turn in make_turns(parsed, Names("Ana", "Reverie"))}) == 2
+
+
+def test_what_chatgpt_was_told_about_its_user_is_not_said_by_the_user(tmp_path: Path) -> None:
+    profile = message("user", "I like short answers", 1_700_000_000.0, metadata={"is_user_system_message": True})
+    parsed = read(tmp_path, [chatgpt("t", profile, message("user", "Hello", 1_700_000_001.0))])
+    assert told(parsed) == [("me", "Hello")]

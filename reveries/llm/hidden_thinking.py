@@ -62,8 +62,11 @@ def _may_open(text: str) -> bool:
 def without_thinking(text: str) -> str:
     """Return the whole answer `text` without reasoning: everything behind the last closing mark.
 
-    Some models write only that one, because the prompt's template opened it.
+    Some models write only that one, because the prompt's template opened it. A text that begins as JSON is the answer
+    itself: a mark in it is part of what it quotes.
     """
+    if text.lstrip().startswith(("{", "[")):
+        return text
     kept = re.split(r"</(?:think|thinking|thought|reasoning)>", text, flags=re.IGNORECASE)[-1]
     reader = ThinkingFilter()
     return reader.feed(kept) + reader.flush()

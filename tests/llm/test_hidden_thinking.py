@@ -47,6 +47,11 @@ def test_an_answer_without_reasoning_is_not_changed(text: str, cuts: list[int]) 
     assert has_removed or shown == text
 
 
+def test_a_mark_of_reasoning_that_an_answer_quotes_does_not_cut_it() -> None:
+    answer = '{"quote": "the tag </think> ends it"}'
+    assert without_thinking(answer) == answer
+
+
 def test_an_answer_in_the_form_asked_for_is_found_behind_reasoning_that_was_opened_by_the_template() -> None:
     said = 'Maybe {"a": 1}? No.\n</think>\n{"a": 2}'
     assert parse(said, dict[str, int]) == {"a": 2}

@@ -252,7 +252,6 @@ def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
 
 
 def _relative_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
-    """Tomorrow. What was yesterday is past by the time that anybody looks."""
     day = reading.written_on + timedelta(days=VOCABULARY.relative_days[re.sub(r"\s+", " ", match.group().casefold())])
     yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
 

@@ -181,7 +181,9 @@ def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> F
     """Return the fact of a day; None for the day that only says when the rest was written."""
     fact = _fact_at(document, block, FactKind.DATE, mention.start, mention.end)
     line, _ = block.place(mention.start)
-    if line.is_date_line:
+    # What is said of today or yesterday is past by the time that anybody looks.
+    is_over = not mention.is_written_out and mention.last <= line.written_on
+    if line.is_date_line or is_over:
         return None
     # Where a date goes on over the end of a line, it belongs to the line that it ends in.
     if "\n" in block.text[mention.start : mention.end]:

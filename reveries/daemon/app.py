@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -22,6 +23,7 @@ from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.crash_history import clear_crash_history, record_start
 from reveries.daemon.battery import on_battery
+from reveries.daemon.due_notes import make_reminders
 from reveries.daemon.embedders import wait_for_embedder
 from reveries.daemon.folder_watch import FolderWatch
 from reveries.daemon.forgetting import scrub_after_restore
@@ -345,6 +347,7 @@ def scheduled_jobs(mind: Mind) -> list[ScheduledJob]:
         backup,
         ScheduledJob("snapshot", _every(minutes=15), mind.sleep.save_snapshot_if_idle),
         ScheduledJob("loops", _every(minutes=15), mind.sleep.compile_loops_if_idle),
+        ScheduledJob("reminders", _every(minutes=15), partial(make_reminders, mind)),
         ScheduledJob("free_memory", _every(minutes=15), give_back_free_memory),
     ]
 

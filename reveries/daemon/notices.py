@@ -1,6 +1,7 @@
 """Notices about the mind for the owner: when a client attaches, and as long as they hold."""
 
 from reveries.daemon.backup_keeper import restore_notices
+from reveries.daemon.due_notes import due_now, take_reminders
 from reveries.daemon.mind import Mind
 from reveries.daemon.sleep_pressure import sleep_question_notice
 from reveries.monologue.ports import ThoughtState
@@ -8,12 +9,17 @@ from reveries.safe_text import one_line
 
 
 async def attach_notices(mind: Mind) -> list[str]:
-    """Return wellbeing notices (RA-40), problems, exhausted budgets, and notes that were not shown yet."""
-    return [*await lasting_notices(mind), *mind.health.problems(), *await mind.thinking.notes_to_show()]
+    """Return wellbeing notices (RA-40), problems, exhausted budgets, and reminders and notes not shown yet."""
+    lasting = await _mind_notices(mind)
+    return [*lasting, *mind.health.problems(), *await take_reminders(mind), *await mind.thinking.notes_to_show()]
 
 
 async def lasting_notices(mind: Mind) -> list[str]:
-    """Return the notices that stay until their cause is gone."""
+    """Return the notices that stay until their cause is gone, and what is due."""
+    return [*await _mind_notices(mind), *await due_now(mind)]
+
+
+async def _mind_notices(mind: Mind) -> list[str]:
     reembedding = mind.memory.reembedding.notice
     question = await mind.memory.sleep_question()
     return [

@@ -17,7 +17,7 @@ from enum import StrEnum
 from importlib import resources
 
 from reveries.index.terms import stem, stop_words
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import OWNER_ANSWER_TAG, Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.base import Vectors
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*|[$\u20ac\u00a3%]")
@@ -222,7 +222,9 @@ def _authority(chunk: Chunk) -> int:
 
 
 def _is_owners(chunk: Chunk) -> bool:
-    return chunk.source is ChunkSource.USER and not chunk.foreign_sources
+    """Whether the owner said it. An answer is the owner's word, whatever the question was made from; its chunk stays
+    tainted, because it quotes the question."""
+    return chunk.source is ChunkSource.USER and (not chunk.foreign_sources or OWNER_ANSWER_TAG in chunk.tags)
 
 
 def _sentences(text: str) -> list[_Sentence]:

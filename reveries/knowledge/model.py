@@ -80,6 +80,9 @@ class RelationType(StrEnum):
     GOAL_SUPPORTS = "goal_supports"
 
 
+OWNER_ANSWER_TAG = "user_answer"
+"""Tag of a chunk that holds the owner's own answer to a question; only the mind sets it."""
+
 REPLACING = frozenset({RelationType.REPLACES, RelationType.SUPERSEDES})
 """Synonyms: the first chunk replaces the second."""
 

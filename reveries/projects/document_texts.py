@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from reveries.knowledge.model import Chunk
+from reveries.knowledge.model import OWNER_ANSWER_TAG, Chunk
 from reveries.projects.sections import is_section, path_of
 from reveries.safe_text import one_line
 
 ANSWER_DOCUMENT: Final = "your answer"
 """Begins the name of the document that an answer of the owner is."""
-ANSWER_TAG: Final = "user_answer"
 _QUESTION_CHARS: Final = 60
 _ANSWER_MARK: Final = "\nA: "
 
@@ -52,7 +51,7 @@ def build_documents(chunks: Sequence[Chunk]) -> list[DocumentText]:
         if is_section(chunk) and not chunk.fell_because:
             by_name.setdefault(path_of(chunk), []).append(chunk)
     documents = [_join_sections(name, sections) for name, sections in by_name.items()]
-    answers = [_answer_text(chunk) for chunk in chunks if ANSWER_TAG in chunk.tags and chunk.stands]
+    answers = [_answer_text(chunk) for chunk in chunks if OWNER_ANSWER_TAG in chunk.tags and chunk.stands]
     return sorted((document for document in documents if document.parts), key=lambda item: item.name) + answers
 
 

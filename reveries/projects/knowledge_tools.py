@@ -188,8 +188,8 @@ class KnowledgeTools:
         if not given.content.strip():
             raise UsageError("A chunk says something: its content is blank.", advice="Say what is known.")
         project = await self.store.find(given.project_id)
-        # Only the owner can be the source USER; from a program the claim is not accepted.
-        is_foreign_claim = caller.source and given.source is ChunkSource.USER
+        # Only the owner can be the source USER; from a program, or beside untrusted text, the claim is not accepted.
+        is_foreign_claim = (caller.source or caller.foreign_sources) and given.source is ChunkSource.USER
         if not caller.may_write:
             _require_no_verdict(given)
             await self.store.require_room_for(caller.source, project)

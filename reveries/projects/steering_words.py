@@ -18,6 +18,11 @@ class SteeringWords:
         return list(dict.fromkeys(word for table in self.languages.values() for word in table[key]))
 
     @property
+    def days(self) -> dict[str, int]:
+        """Word -> days from today, also of words that in a longer text are as often something else: "morgen"."""
+        return {word: offset for table in self.languages.values() for word, offset in table["days"]}
+
+    @property
     def often(self) -> dict[str, str]:
         """Word -> `day`, `week`, `month`, `year`: "weekly"."""
         return {

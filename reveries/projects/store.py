@@ -32,6 +32,7 @@ from reveries.projects.model import (
     WorkTask,
 )
 from reveries.projects.proposal_store import ProposalStore
+from reveries.projects.reminders import ReminderStore
 from reveries.projects.task_store import TaskStore
 from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
@@ -72,6 +73,7 @@ class ProjectStore:
         self.drafts = DraftStore(database, clock, new_id)
         self.facts = FactsView()
         self.proposals = ProposalStore(database, self.tasks, clock, new_id)
+        self.reminders = ReminderStore(database, self.tasks, clock)
         self.grants = GrantStore(database, clock, new_id)
         self._clock = clock
         self._new_id = new_id
@@ -350,6 +352,11 @@ class ProjectStore:
         """Add an entry to the log that belongs to no other change."""
         async with self.transaction() as transaction:
             await self.log(transaction, project_id, action, details, task)
+
+    async def let_go_on(self, project_id: str) -> None:
+        """Let the next wake of a project come at once: a day came that it waits for."""
+        async with self.transaction() as transaction:
+            await self.clear_rest(transaction, project_id)
 
     async def note_wake(self, project_id: str) -> None:
         """Record that a wake begins, and give back the tasks that a crash left in progress."""

@@ -25,6 +25,7 @@ _UNITS: Final[dict[str, str]] = {
     **dict.fromkeys(STEERING_WORDS.words("years"), "year"),
     **STEERING_WORDS.often,
 }
+_NEAR_DAY: Final = re.compile(rf"(?<!\w)({alternation(STEERING_WORDS.days)})(?!\w)", re.IGNORECASE)
 _COUNTED: Final = re.compile(r"(?:(?P<n>[^\W_]+)\s+)?(?P<unit>[^\W\d_]+)")
 _INTERVAL: Final = re.compile(r"(?P<n>\d{1,3}) (?P<unit>day|week|month|year)s?")
 _MOST_INTERVALS: Final = 366
@@ -65,10 +66,10 @@ def read_due(text: str, today: date) -> str:
     words = " ".join(text.split())
     if not words:
         return ""
-    if (offset := VOCABULARY.relative_days.get(words.casefold())) is not None:
-        return (today + timedelta(days=offset)).isoformat()
     mentions = days_ahead(words, today)
     days = {item.first for item in mentions}
+    if not days and (word := _NEAR_DAY.search(words)):
+        days = {today + timedelta(days=STEERING_WORDS.days[word[1].casefold()])}
     if len(days) != 1:
         many = "More than one day is" if days else "No day is"
         raise UsageError(f"{many} named by {words[:80]!r}.", advice=_DUE_ADVICE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reveries.db.database import Transaction
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import OWNER_ANSWER_TAG, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, DOUBT_TAG, PREMISE_TAG, is_dropping
 from reveries.projects.conflicts import HOW_TO_CHOOSE, says_something_else, settle_by_answer
 from reveries.projects.grants import store_approval
@@ -195,7 +195,7 @@ def _answer_chunk(question: OwnerQuestion) -> NewChunk:
         type=ChunkType.USER_INPUT if is_own else ChunkType.RESEARCH,
         confidence=Confidence.VERIFIED if is_own else Confidence.INFERRED,
         source=ChunkSource.USER if is_own else ChunkSource.RESEARCH,
-        tags=(*(["user_answer"] if is_own else []), *question.context_tags),
+        tags=(*([OWNER_ANSWER_TAG] if is_own else []), *question.context_tags),
         task_id=None,
         foreign_sources=question.foreign_sources,
     )

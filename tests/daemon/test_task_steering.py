@@ -1,16 +1,19 @@
 """The owner steers the tasks of a project: added, changed, put into an order, done, dropped; and what repeats."""
 
-from datetime import date
+from datetime import date, timedelta
 
+import msgspec
 import pytest
 
 from reveries import protocol
 from reveries.client.features.project_tasks import parse_task_command
 from reveries.config import Home
+from reveries.daemon.due_notes import make_reminders
+from reveries.daemon.notices import attach_notices, lasting_notices
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import MadeBy, TaskStatus
 from reveries.projects.proposal_store import NewProposal
-from reveries.projects.task_days import first_due, next_due, read_due, read_repeat
+from reveries.projects.task_days import first_due, next_due, read_due, read_repeat, today
 from reveries.projects.wake import read_state
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
@@ -18,6 +21,7 @@ from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.patient_clock import PatientClock
 
 NAME = "Boat"
+DAY_SECONDS = 86400.0
 SATURDAY = date(2026, 11, 28)
 
 
@@ -136,3 +140,41 @@ def test_each_task_command_becomes_its_request() -> None:
 def test_a_wrong_task_command_says_how_it_is_used(words: str) -> None:
     with pytest.raises(UsageError):
         parse_task_command(1, words)
+
+
+async def test_a_due_task_is_told_the_day_before_and_on_the_day_once_each_and_not_in_quiet_hours(home: Home) -> None:
+    clock = PatientClock(NOON)
+    day = today(NOON)
+    async with living(home, worker(), clock, QUIET) as life:
+        mind, store = life.mind, life.mind.projects.store
+        await ask(mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        due = f"{day + timedelta(days=1)} 14:00"
+        await ask(mind, protocol.AddTask(1, NAME, "Call the plumber", due=due), protocol.TasksChanged)
+        await ask(mind, protocol.AddTask(1, NAME, "Paint", due=f"{day + timedelta(days=9)}"), protocol.TasksChanged)
+        note = "Due tomorrow, 14:00: Call the plumber (Boat)"
+        assert note in await attach_notices(mind)
+        assert note not in await attach_notices(mind)
+        assert note in await lasting_notices(mind)
+
+        clock.step_wall(DAY_SECONDS)
+        assert await make_reminders(mind) == "1 made"
+        assert await make_reminders(mind) is None
+        assert "Due today, 14:00: Call the plumber (Boat)" in await attach_notices(mind)
+        assert await store.reminders.take() == []
+        await ask(mind, protocol.FinishTask(1, NAME, "plumber"), protocol.TasksChanged)
+        assert not any(text.startswith("Due") for text in await lasting_notices(mind))
+
+
+async def test_reminders_survive_a_restart_and_wait_for_the_end_of_quiet_hours(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(), clock, QUIET) as life:
+        await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        await ask(life.mind, protocol.AddTask(1, NAME, "Call", due="today"), protocol.TasksChanged)
+        assert await make_reminders(life.mind) == "1 made"
+    asleep = msgspec.structs.replace(QUIET.monologue, quiet_hours=("00:00-12:00", "12:00-00:00"))
+    async with living(home, worker(), clock, msgspec.structs.replace(QUIET, monologue=asleep)) as life:
+        assert await make_reminders(life.mind) is None
+        assert not any(text.startswith("Due") for text in await attach_notices(life.mind))
+    async with living(home, worker(), clock, QUIET) as life:
+        assert await make_reminders(life.mind) is None
+        assert "Due today: Call (Boat)" in await attach_notices(life.mind)

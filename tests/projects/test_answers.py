@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import UsageError
-from reveries.knowledge.model import ChunkType
+from reveries.knowledge.contradictions import has_authority
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, is_no, is_not_reached
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import note_fallen_chunk
 from reveries.projects.model import AgentStatus, Phase, Project, TaskKind, TaskStatus
+from reveries.projects.store import NewQuestion
 from reveries.projects.task_store import NewTask
+from reveries.projects.wake import note_answers
 from reveries.projects.wake_report import RestReason
 from reveries.projects.yes_answers import is_yes, what_is_beyond_yes
 from tests.knowledge.kit import new_chunk
@@ -192,6 +195,25 @@ async def test_the_value_itself_is_an_answer_and_what_becomes_knowledge_says_wha
         assert ["deposit" in one.content and said[0] in one.content for one in own] == [True] * len(said)
         standing = [one.content for one in chunks if one.stands and one.content in (OWN.content, READ.content)]
         assert standing == ([] if said else [OWN.content])
+
+
+async def test_an_answer_to_a_question_made_from_the_folder_stands_above_what_the_folder_says_later(
+    tmp_path: Path,
+) -> None:
+    async with open_work(tmp_path, answers, embedder=embedder()) as work:
+        project = await work.begin("Mill", "Restore the mill")
+        asked = NewQuestion("What is the deposit?", foreign_sources=frozenset({"folder"}))
+        async with work.store.transaction() as transaction:
+            question_id = await work.store.put_question(transaction, project.id, asked)
+        await work.store.answer(question_id, "The deposit is 1800.")
+        await note_answers(work.store, project.id)
+        [answer] = await work.store.knowledge.of_project(project.id)
+        assert answer.foreign_sources, "it quotes the question"
+        assert answer.source is ChunkSource.USER
+        note = replace(answer, source=ChunkSource.RESEARCH, confidence=Confidence.VERIFIED, tags=())
+        assert not has_authority(note, answer), "only the owner replaces the owner's word"
+        forged = replace(answer, tags=())
+        assert has_authority(note, forged), "nothing else that untrusted text led to is the owner's word"
 
 
 async def test_an_answer_that_comes_during_a_wake_stands_before_the_task_that_waited_for_it(tmp_path: Path) -> None:

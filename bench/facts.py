@@ -149,6 +149,10 @@ class Surrounding:
     def is_recent_thought_tainted(self) -> bool:
         return False
 
+    async def answer_wish(self, words: str) -> None: ...
+
+    async def propose_wish(self, words: str) -> None: ...
+
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return []
 

@@ -309,7 +309,7 @@ COMMANDS: Final = (
     Command(
         "/task",
         "ACTION PROJECT TASK",
-        "add, edit, drop, move a task, or say that it is done",
+        "add, edit, drop, move a task, or say that it is done; yes or no to a change",
         "mind",
         keeps_words=True,
         fetch=_steer_task,

@@ -5,6 +5,7 @@ from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.project_talk import ProjectTalk
+from reveries.daemon.project_wishes import ProjectWishes, WishReply
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.sleep_control import SleepControl
 from reveries.memory.model import Turn
@@ -26,6 +27,7 @@ class MindAsHost:
         activity: Activity,
         events: MindEvents,
         project_talk: ProjectTalk,
+        project_wishes: ProjectWishes,
     ) -> None:
         self._conversations = conversations
         self._monologue = monologue
@@ -34,6 +36,7 @@ class MindAsHost:
         self._journal = parts.journal
         self._events = events
         self._project_talk = project_talk
+        self._project_wishes = project_wishes
 
     def conversation_began(self, *, is_private: bool) -> None:
         self._activity.begin_talk(is_private=is_private)
@@ -63,6 +66,12 @@ class MindAsHost:
 
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return await self._project_talk.notes_for(words, room_tokens)
+
+    async def answer_wish(self, words: str) -> WishReply | None:
+        return await self._project_wishes.answer(words)
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        return await self._project_wishes.propose(words)
 
     async def turns_folded(self) -> None:
         await self._sleep.light_sleep()

@@ -10,6 +10,7 @@ from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.health import Health
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.project_wishes import ProjectWishes
 from reveries.daemon.project_work import ProjectWorker
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sleep_control import SleepControl
@@ -38,6 +39,7 @@ class Mind(MindParts):
     activity: Activity
     sleep: SleepControl
     projects: ProjectWorker
+    wishes: ProjectWishes
     awake_since: float
     erased_again: ForgetReport | None
     """What a restored backup had brought back and is erased again, while traces in files are still to be removed."""

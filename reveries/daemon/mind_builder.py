@@ -20,6 +20,7 @@ from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models import Models
 from reveries.daemon.project_talk import ProjectTalk
+from reveries.daemon.project_wishes import ProjectWishes
 from reveries.daemon.project_work import ProjectWorker
 from reveries.daemon.room_keeper import RoomKeeper
 from reveries.daemon.sentence_embedding import SentenceEmbeddings
@@ -32,6 +33,7 @@ from reveries.llm.base import Role
 from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.projects.store import ProjectStore
+from reveries.projects.wish_store import WishStore
 from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
@@ -87,6 +89,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     )
     sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
     store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
+    wishes = ProjectWishes(store, WishStore(parts.database, store, parts.clock, parts.memory.new_id), parts.clock)
     host = MindAsHost(
         parts,
         conversations=conversations,
@@ -95,6 +98,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         activity=activity,
         events=events,
         project_talk=ProjectTalk(store, parts.knowledge),
+        project_wishes=wishes,
     )
     conversations.add(_build_conversation(parts, host, guards))
     mind = Mind(
@@ -115,6 +119,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         projects=ProjectWorker(
             parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events, store=store
         ),
+        wishes=wishes,
         awake_since=parts.clock.now(),
         erased_again=parts.memory.forgetting.repeated_erasure,
     )
@@ -162,6 +167,11 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
 
 def _subscribe(mind: Mind) -> None:
     """Subscribe parts to the changes of other parts."""
+
+    def note_wish(_: str) -> None:
+        mind.projects.consider()
+
+    mind.wishes.applied.subscribe(note_wish)
 
     def notify_problems() -> None:
         mind.events.problems_changed.notify(mind.health.problems())

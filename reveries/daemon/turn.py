@@ -18,6 +18,7 @@ from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnMate
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.plain_talk import PlainTalk
+from reveries.daemon.project_wishes import WishReply
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyStop, ReplyWatch, TurnEvents
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
@@ -75,6 +76,14 @@ class ConversationHost(Protocol):
         """Return notes on the project that `words` name; empty if they name none."""
         ...
 
+    async def answer_wish(self, words: str) -> WishReply | None:
+        """Return the whole reply to a yes or no to a change of a project that the last reply asked about."""
+        ...
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        """Return the question about a change of a project that `words` want; None if they want none."""
+        ...
+
     async def turns_folded(self) -> None:
         """Turns were folded out of the prompt: from now on only recall brings them back."""
         ...
@@ -130,6 +139,14 @@ class OnRecord:
         silence = self.memory.describe_silence_before(self.owner_turn)
         return silence, await self.host.project_notes(words, room_tokens)
 
+    async def answer_wish(self, words: str) -> WishReply | None:
+        """Return the reply to a yes or no to a change that was asked about."""
+        return await self.host.answer_wish(words)
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        """Return the question about a change that `words` want."""
+        return await self.host.propose_wish(words)
+
     async def store_reply(
         self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool
     ) -> Turn | None:
@@ -178,6 +195,12 @@ class OffRecord:
         """Return no notes."""
         return "", ()
 
+    async def answer_wish(self, words: str) -> None:
+        """Do nothing: what is off the record changes nothing."""
+
+    async def propose_wish(self, words: str) -> None:
+        """Do nothing."""
+
     async def store_reply(self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool) -> None:
         """Do nothing."""
 
@@ -223,7 +246,8 @@ class TurnPipeline:
         record.last_turns.keep(self._last_turn(words, prepared))
         await may_hang(HangPlace.REPLY)
         prompt = self._prompt(prepared)
-        draft = await ReplyGeneration(self.model, self.clock, self.new_watch(), events).generate(prompt, stop)
+        draft, is_quoting_foreign = await self._reply(words, record, prompt, events, stop)
+        is_tainted = is_tainted or is_quoting_foreign
         reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)
         if record.owner_turn is not None and reply_turn is not None:
             last = sent_exchange(prepared, record.owner_turn, reply_turn)
@@ -231,6 +255,22 @@ class TurnPipeline:
         ended = self.clock.monotonic()
         first_token_at = ended if draft.first_token_at is None else draft.first_token_at
         return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
+
+    async def _reply(
+        self, words: str, record: OnRecord | OffRecord, prompt: Prompt, events: TurnEvents, stop: ReplyStop
+    ) -> tuple[ReplyDraft, bool]:
+        """Return the reply, and whether what code says in it quotes untrusted text: the model's, with the question
+        whether to change a project if the words want that; to a yes or no to such a question what was done."""
+        if (answer := await record.answer_wish(words)) is not None:
+            events.token(answer.text)
+            return ReplyDraft(answer.text, "stop"), answer.is_tainted
+        draft = await ReplyGeneration(self.model, self.clock, self.new_watch(), events).generate(prompt, stop)
+        if draft.reason != "stop" or draft.verdict is not None or (asked := await record.propose_wish(words)) is None:
+            return draft, False
+        text = f"\n\n{asked.text}" if draft.text.strip() else asked.text
+        events.token(text)
+        draft.text += text
+        return draft, asked.is_tainted
 
     @property
     def settings(self) -> Settings:

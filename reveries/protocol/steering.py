@@ -1,6 +1,6 @@
 """Messages by which the owner steers the tasks of projects."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -77,3 +77,11 @@ class FinishTask(Request, frozen=True):
     project: ProjectName
     task: TaskName
     outcome: _Text = ""
+
+
+@request(answer=TasksChanged)
+class DecideWish(Request, frozen=True):
+    """Apply or decline the change of a project that the owner's words in the conversation asked for last. Answered by
+    `TasksChanged`."""
+
+    decision: Literal["apply", "decline"]

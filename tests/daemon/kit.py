@@ -13,6 +13,7 @@ from reveries.config import Settings, load_settings
 from reveries.daemon.calendar_watch import Calendar
 from reveries.daemon.conversation import Conversation
 from reveries.daemon.crisis_help import CrisisDetector
+from reveries.daemon.project_wishes import WishReply
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.thought_sources import MemoryThoughtSources
 from reveries.daemon.turn import TurnPipeline
@@ -47,6 +48,12 @@ class Around:
 
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return self.known
+
+    async def answer_wish(self, words: str) -> WishReply | None:
+        return None
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        return None
 
     def conversation_began(self, *, is_private: bool) -> None:
         self.began += 1

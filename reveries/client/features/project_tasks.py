@@ -2,7 +2,7 @@
 
 import datetime
 import shlex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -103,10 +103,16 @@ _REQUESTS: "Final[Mapping[str, Callable[[int, Mapping[str, Any]], Request]]]" = 
 """What each command of `task` sends, from its number and what was given."""
 
 
+_DECISIONS: "Final[Mapping[str, Literal['apply', 'decline']]]" = {"yes": "apply", "no": "decline"}
+"""About the change that the conversation asked about last."""
+
+
 def parse_task_command(number: int, words: str) -> "Request":
     """Return the request of `/task add Boat "Call the plumber" --due Friday`. Raises UsageError."""
     from reveries.errors import UsageError
 
+    if (decision := _DECISIONS.get(words.strip().casefold())) is not None:
+        return protocol.DecideWish(number, decision)
     try:
         name, *given = shlex.split(words)
         command = task_group.commands[name]

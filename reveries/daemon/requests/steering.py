@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from reveries import protocol
 from reveries.daemon.requests.projects import task_entries
 from reveries.daemon.requests.registry import Call, handles
+from reveries.errors import NotFoundError
 from reveries.projects.model import Project, WorkTask
 from reveries.projects.steering import Steering, TaskEdit, find_open_task, split_dropped
 from reveries.projects.wake import read_state
@@ -64,6 +65,16 @@ async def finish_task(call: Call, request: protocol.FinishTask) -> protocol.Task
     tasks = await call.mind.projects.store.tasks.of_project(project.id)
     again = [item.id for item in tasks if task.repeats and item.title == task.title and item.repeats == task.repeats]
     return await _changed_frame(call, project, [task.id, *again], "Done.")
+
+
+@handles(protocol.DecideWish)
+async def decide_wish(call: Call, request: protocol.DecideWish) -> protocol.TasksChanged:
+    wish = await call.mind.wishes.wishes.proposed()
+    if wish is None:
+        raise NotFoundError("No change waits for a yes.", advice="To change a task: reveries project task edit")
+    reply = await call.mind.wishes.decide(wish, is_applied=request.decision == "apply")
+    project = await call.mind.projects.store.find(wish.project_id)
+    return await _changed_frame(call, project, [], reply.text)
 
 
 async def _named_task(call: Call, project_name: str, name: str) -> tuple[Project, WorkTask]:

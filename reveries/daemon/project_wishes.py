@@ -1,0 +1,116 @@
+"""Wishes about projects in a conversation: what the owner's words want changed is asked back, and a yes right after it
+applies it. Nothing is changed silently; only the owner's own words can wish."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.errors import ReveriesError, StorageLostError
+from reveries.notifier import Notifier
+from reveries.projects.answers import is_no
+from reveries.projects.steering_words import STEERING_WORDS
+from reveries.projects.store import ProjectStore
+from reveries.projects.task_days import today
+from reveries.projects.wish_reading import WishAction, read_wish, say_day
+from reveries.projects.wish_store import StoredWish, WishStore
+from reveries.projects.yes_answers import is_yes
+from reveries.safe_text import format_record, one_line
+
+log = structlog.get_logger("conversation")
+
+_TITLE_CHARS: Final = 120
+_MARKS: Final = re.compile(r"[\s.,!]+")
+_YES: Final = frozenset(STEERING_WORDS.words("yes"))
+_NO: Final = frozenset(STEERING_WORDS.words("no"))
+
+
+@dataclass(frozen=True, slots=True)
+class WishReply:
+    """What is said about a wish. `is_tainted`: it quotes the title of a task that others' text led to."""
+
+    text: str
+    is_tainted: bool = False
+
+
+class ProjectWishes:
+    """Reads wishes from the owner's words, asks them back, and applies them after a yes."""
+
+    def __init__(self, store: ProjectStore, wishes: WishStore, clock: Clock) -> None:
+        self._store = store
+        self.wishes = wishes
+        self._clock = clock
+        self._asked_id = ""
+        """The wish that the last reply asked about: a yes or a no right after it decides it."""
+        self.applied: Notifier[[str]] = Notifier()
+        """The id of the project."""
+
+    async def answer(self, words: str) -> WishReply | None:
+        """Return the reply to a yes or a no to what was just asked; None for any other words. An error fails no
+        reply."""
+        asked_id, self._asked_id = self._asked_id, ""
+        if not asked_id or not (says_yes(words) or says_no(words)):
+            return None
+        try:
+            wish = await self.wishes.proposed()
+            if wish is None or wish.id != asked_id:
+                return None
+            return await self.decide(wish, is_applied=says_yes(words))
+        except StorageLostError:
+            raise
+        except ReveriesError as error:
+            return WishReply(str(error))
+
+    async def decide(self, wish: StoredWish, *, is_applied: bool) -> WishReply:
+        """Apply or decline a wish, and say so. Raises NotFoundError, UsageError."""
+        if not is_applied:
+            await self.wishes.decline(wish)
+            return WishReply("I left it as it is.")
+        task_id = await self.wishes.apply(wish)
+        self.applied.notify(wish.project_id)
+        task = next(item for item in await self._store.tasks.of_project(wish.project_id) if item.id == task_id)
+        title = format_record(task.title, _TITLE_CHARS)
+        done = {
+            WishAction.MOVE: f"Changed: “{title}” is due on {say_day(wish.due)}." if wish.due else "",
+            WishAction.DROP: f"Dropped: “{title}”.",
+            WishAction.START: f"“{title}” is first now.",
+            WishAction.DONE: f"Done: “{title}”.",
+            WishAction.ADD: f"Added: “{title}”.",
+        }
+        return WishReply(done[wish.action], bool(task.foreign_sources))
+
+    async def propose(self, words: str) -> WishReply | None:
+        """Store what the owner's `words` want changed, and return the question; None if they want nothing that is
+        sure. An error fails no reply."""
+        try:
+            projects = [project for project in await self._store.projects() if project.state == "active"]
+            if not projects:
+                return None
+            tasks = {project.id: await self._store.tasks.of_project(project.id) for project in projects}
+            wish = read_wish(words, projects, tasks, today(self._clock.now()))
+            if wish is None:
+                return None
+            self._asked_id = await self.wishes.propose(wish)
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("wish.failed", exc_info=True)
+            return None
+        is_tainted = wish.task is not None and bool(wish.task.foreign_sources)
+        return WishReply(one_line(wish.ask(), 600), is_tainted)
+
+
+def says_yes(words: str) -> bool:
+    """Whether words are a yes and nothing else, in seven languages."""
+    return is_yes(words) or _plain(words) in _YES
+
+
+def says_no(words: str) -> bool:
+    """Whether words are a no and nothing else, in seven languages."""
+    return is_no(words) or _plain(words) in _NO
+
+
+def _plain(words: str) -> str:
+    return " ".join(_MARKS.sub(" ", words.casefold()).split())

@@ -1,0 +1,64 @@
+"""A wish in the chat becomes a question, and only a yes right after it changes a project."""
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.projects.model import TaskKind, TaskStatus, WorkTask
+from reveries.projects.task_store import NewTask
+from tests.daemon.asking import ask
+from tests.daemon.kit import Events
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.patient_clock import PatientClock
+
+NAME = "Harbour"
+
+
+async def begin(life: Living) -> None:
+    await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+    for title in ("Fair", "Buy the tiles"):
+        await ask(life.mind, protocol.AddTask(1, NAME, title), protocol.TasksChanged)
+
+
+async def tasks(life: Living) -> dict[str, WorkTask]:
+    store = life.mind.projects.store
+    project = await store.find(NAME)
+    return {task.title: task for task in await store.tasks.of_project(project.id)}
+
+
+async def say(life: Living, words: str, *, off_record: bool = False) -> str:
+    """Return the reply."""
+    return (await life.mind.conversation.say(words, Events(), off_record=off_record)).draft.text
+
+
+async def test_a_wish_is_asked_back_and_a_yes_applies_it_a_no_or_other_words_do_not(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await begin(life)
+        reply = await say(life, "The fair moves to 2027-03-06.")
+        assert reply.endswith("Shall I change the due date of “Fair” (Harbour) to 6 March 2027? yes/no")
+        assert not (await tasks(life))["Fair"].due
+        assert await say(life, "Ja, gerne!") == "Changed: “Fair” is due on 6 March 2027."
+        assert (await tasks(life))["Fair"].due == "2027-03-06"
+
+        assert (await say(life, "skip the tiles")).endswith("Shall I drop the task “Buy the tiles” (Harbour)? yes/no")
+        assert await say(life, "no") == "I left it as it is."
+        await say(life, "skip the tiles")
+        await say(life, "By the way, it rains.")
+        assert await say(life, "yes") != "Dropped: “Buy the tiles”."
+        assert (await tasks(life))["Buy the tiles"].status is TaskStatus.READY
+        dropped = await ask(life.mind, protocol.DecideWish(1, "apply"), protocol.TasksChanged)
+        assert dropped.message == "Dropped: “Buy the tiles”."
+        assert (await tasks(life))["Buy the tiles"].status is TaskStatus.DROPPED
+
+
+async def test_off_the_record_nothing_is_asked_and_a_title_of_others_taints_the_question(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await begin(life)
+        await say(life, "skip the tiles", off_record=True)
+        assert await life.mind.wishes.wishes.proposed() is None
+        project = await life.mind.projects.store.find(NAME)
+        new = NewTask("Answer the council", "", TaskKind.OTHER, foreign_sources=frozenset({"folder"}))
+        async with life.mind.projects.store.transaction() as transaction:
+            await life.mind.projects.store.tasks.put(transaction, project.id, [new])
+        await say(life, "The council is done.")
+        turns = await life.mind.memory.conversations.recent_turns(life.mind.conversation.conversation_id, 2)
+        assert turns[-1].tainted

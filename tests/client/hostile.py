@@ -25,8 +25,11 @@ _OSC: Final = (
     "1337;File=name=RVZJTA==;inline=1:AAAA", "9;EVIL", "777;notify;EVIL;EVIL", "4;1;rgb:00/00/00", "10;?", "133;A",
 )  # fmt: skip
 _DCS: Final = ("+q544e", "$q m", "1;2|17/AB", "q#0;2;0;0;0#0~~@@", "tmux;\x1b\x1b]0;EVIL\x1b\x1b\\")
-_PLAIN_C0: Final = "".join(map(chr, [*range(0, 9), 11, 12, *range(14, 27), *range(28, 32), 127]))
-_PLAIN_C1: Final = "".join(chr(code) for code in range(0x80, 0xA0) if code not in (0x90, 0x98, 0x9B, 0x9D, 0x9E, 0x9F))
+_PLAIN_C0: Final = "".join(map(chr, [*range(0, 9), *range(14, 27), *range(28, 32), 127]))
+# Without line ends (VT, FF, NEL), which become newlines.
+_PLAIN_C1: Final = "".join(
+    chr(code) for code in range(0x80, 0xA0) if code not in (0x85, 0x90, 0x98, 0x9B, 0x9D, 0x9E, 0x9F)
+)
 _INVISIBLE: Final = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\U000e0001\U000e0041\U000e007f"
 _KEPT: Final = frozenset("\n\t")
 

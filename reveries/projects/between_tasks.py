@@ -5,29 +5,27 @@ from dataclasses import dataclass
 
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
-from reveries.knowledge.model import Chunk, ChunkType
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflicts import settle_conflicts
-from reveries.projects.intake import CRITERIA_TAG, criteria_question, first_questions
+from reveries.projects.intake import CRITERIA_TAG, criteria_question
 from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orientation import write_orientation
-from reveries.projects.planning import plan_tasks
+from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
-from reveries.projects.prompt_material import describe_orientation, gather_material
+from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.store import NewQuestion, ProjectStore
-from reveries.projects.task_store import NewTask
-from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default, why_plan
+from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
 from reveries.projects.wake import read_state
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent
+from reveries.projects.work_planning import LookAround, WorkPlanning, see_nothing, why_plan_work
 from reveries.projects.yes_answers import YesTo, what_is_beyond_yes
 
 MOST_PLANS = 3
 """Most plans of a capable model without a word from the owner in between."""
 _CHARS_A_TOKEN = 4
-_KNOWN = 12
-_LATEST_ANSWERS = 3
+_PLANNED = (TaskStatus.READY, TaskStatus.BLOCKED)
 _MOST_NAMED = 5
 """Tasks and criteria by name, in the question after something fell."""
 
@@ -39,6 +37,7 @@ class BetweenTasks:
     store: ProjectStore
     settings: Callable[[], ProjectSettings]
     report_event: ReportEvent
+    look_around: LookAround = see_nothing
 
     async def settle(self, model: WorkModel, state: AgentState) -> AgentState:
         """Do everything that is due before the next task, and return the new state: a new goal, fallen premises, first
@@ -47,27 +46,48 @@ class BetweenTasks:
             state = await self._apply_goal(state)
         if state.goal is None:
             return state
-        fallen = await self.hold_fallen(state)
-        if not any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
-            await self._ask_first(model, state)
-        for question in await settle_conflicts(self.store, model, state):
-            self.report_event("question", question)
-        state = await read_state(self.store, state.project.id)
-        if trigger := await self._why_rewrite(state, model):
-            state = await self._rewrite(model, state, fallen, trigger)
+        state = await self._update_page(model, state)
         if _is_stopped(state):
             return state
-        # A small model plans nothing: tasks are the owner's, and what notes propose (DESIGN-projects.md, section 8).
-        if model.tier is Tier.CAPABLE and (why := why_plan(state, MOST_PLANS)):
-            return await self._plan(model, state, why)
         if is_over(state) and not any(REACHED_TAG in one.context_tags for one in state.open_questions):
             return await self._ask_whether_reached(state)
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)
         return state
 
-    async def _rewrite(self, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str) -> AgentState:
-        version = await write_orientation(self.store, model, state, fallen, trigger)
+    async def _update_page(self, model: WorkModel, state: AgentState) -> AgentState:
+        """Hold what rests on something fallen, ask what is to be asked first, and write the page if that is due. A
+        capable model writes it with its plan."""
+        fallen = await self.hold_fallen(state)
+        if model.tier is not Tier.CAPABLE:
+            await self._ask_first(state)
+        for question in await settle_conflicts(self.store, model, state):
+            self.report_event("question", question)
+        state = await read_state(self.store, state.project.id)
+        if model.tier is Tier.CAPABLE and not _is_stopped(state) and (why := why_plan_work(state, MOST_PLANS)):
+            state = await self._plan_work(model, state, fallen, why)
+        if trigger := await self._why_rewrite(state, model):
+            state = await self._rewrite(model, state, fallen, trigger)
+        return state
+
+    async def _plan_work(self, model: WorkModel, state: AgentState, fallen: Fallen, why: str) -> AgentState:
+        """Plan with a capable model, and write the page from the same answer."""
+        has_plan = any(state.goal is not None and task.goal_id == state.goal.id for task in state.tasks)
+        planning = WorkPlanning(self.store, self.look_around)
+        proposal, questions = await planning.plan(model, state, why, _missing(state))
+        for question in questions:
+            self.report_event("question", question)
+        state = await read_state(self.store, state.project.id)
+        planned = [task.title for task in state.tasks if task.status in _PLANNED]
+        self.report_event("planned", "; ".join(planned))
+        new_goal = () if has_plan else ("goal",)
+        trigger = " ".join(dict.fromkeys((*state.project.rewrite_due, *new_goal, "planned")))
+        return await self._rewrite(model, state, fallen, trigger, proposal)
+
+    async def _rewrite(
+        self, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str, proposal: Proposal | None = None
+    ) -> AgentState:
+        version = await write_orientation(self.store, model, state, fallen, trigger, proposal)
         if version is not None:
             self.report_event("orientation", f"version {version}: {trigger}")
         return await read_state(self.store, state.project.id)
@@ -160,15 +180,16 @@ class BetweenTasks:
         )
         return fallen
 
-    async def _ask_first(self, model: WorkModel, state: AgentState) -> None:
+    async def _ask_first(self, state: AgentState) -> None:
+        """Ask with a small model how a goal is seen to be reached, once."""
         assert state.goal is not None
-        is_first = not any(INTAKE_TAG in one.context_tags for one in state.questions)
-        questions = await first_questions(model, state.goal) if is_first else (criteria_question(state.goal),)
+        if any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
+            return
+        questions = (criteria_question(state.goal),)
         async with self.store.transaction() as transaction:
             for question in questions:
                 await self.store.put_question(transaction, state.project.id, question)
-            asked = "the first three" if is_first else "how the new goal is seen to be reached"
-            await self.store.log(transaction, state.project.id, "questions.asked", asked)
+            await self.store.log(transaction, state.project.id, "questions.asked", "how the goal is seen to be reached")
             await self.store.note_rewrite_due(transaction, state.project, "goal")
         for question in questions:
             self.report_event("question", question.question)
@@ -185,37 +206,6 @@ class BetweenTasks:
             has_work=bool(state.queue),
             last_trigger=orientation.trigger,
         )
-
-    async def _plan(self, model: WorkModel, state: AgentState, why: str) -> AgentState:
-        assert state.goal is not None
-        every = await self.store.knowledge.search.hybrid(
-            state.project.id, state.goal.text, _KNOWN, session_id=state.session_id
-        )
-        found = [one.chunk for one in every if one.chunk.stands]
-        # The owner's latest words come first: what is missing is seldom like the goal, by which all else is found.
-        latest = _latest_answers(state, await self.store.knowledge.of_project(state.project.id))
-        found = list({one.id: one for one in (*latest, *found)}.values())
-        material = gather_material(state.orientation.content, state.activities, found, chars=model.context_chars)
-        sources = state.orientation.foreign_sources.union(*(one.foreign_sources for one in found))
-        planned = await plan_tasks(model, state.goal, material, state.tasks, _missing(state))
-        async with self.store.transaction() as transaction:
-            ids: list[str] = []
-            for task in planned:
-                needs = tuple(ids[place - 1] for place in task.depends_on)
-                new = NewTask(
-                    task.title,
-                    task.description,
-                    task.kind,
-                    task.skill_area,
-                    needs,
-                    task.rests_on,
-                    state.goal.id,
-                    sources,
-                )
-                ids += await self.store.tasks.put(transaction, state.project.id, [new])
-            await self.store.log(transaction, state.project.id, "planned", f"{len(ids)} tasks, because {why}")
-        self.report_event("planned", "; ".join(task.title for task in planned))
-        return await read_state(self.store, state.project.id)
 
 
 def _is_stopped(state: AgentState) -> bool:
@@ -255,12 +245,6 @@ def _ask_how_to_go_on(
         blocks=tuple(task.id for task in held if task.id in waiting),
         foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in held)),
     )
-
-
-def _latest_answers(state: AgentState, chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Return the owner's latest answers, newest first."""
-    said = [one for one in chunks if one.stands and one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
-    return said[::-1][:_LATEST_ANSWERS]
 
 
 def _say_what_became(state: AgentState) -> str:

@@ -4,6 +4,7 @@ V-91 asks it of each task before it is done; V-100 asks of the whole whether it 
 leaves one untouched, or drifts. Pure: what was judged is an argument.
 """
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -44,9 +45,9 @@ class Coherence:
 def score_task(task: WorkTask, goal: str, orientation: Orientation, cosine: float) -> float:
     """Return how much `task` has to do with the goal, 0 to 1: by the share of its words that goal, criteria and skill
     map have, or by the `cosine` of its meaning and that of the goal, whichever is more."""
-    own = _words_of(task)
+    own = _words_of(task, goal)
     if not own:
-        return 1.0
+        return max(0.0, min(1.0, cosine)) if _words_of(task, "") else 1.0
     share = len(own & _goal_words(goal, orientation)) / len(own)
     by_words = LEAST_SCORE + (1.0 - LEAST_SCORE) * share if share else 0.0
     return max(0.0, min(1.0, max(by_words, cosine)))
@@ -54,8 +55,7 @@ def score_task(task: WorkTask, goal: str, orientation: Orientation, cosine: floa
 
 def shares_words(task: WorkTask, goal: str, orientation: Orientation) -> bool:
     """Whether words alone show that the task serves the goal."""
-    own = _words_of(task)
-    return not own or bool(own & _goal_words(goal, orientation))
+    return not _words_of(task, "") or bool(_words_of(task, goal) & _goal_words(goal, orientation))
 
 
 def measure_coherence(
@@ -88,8 +88,12 @@ def describe_coherence(found: Coherence) -> list[str]:
     return notes
 
 
-def _words_of(task: WorkTask) -> set[str]:
-    return set(terms_of(f"{task.title} {task.description} {task.skill_area}"))
+def _words_of(task: WorkTask, goal: str) -> set[str]:
+    """The words of a task, but for the goal that its description quotes: whoever quotes it need not serve it."""
+    description = " ".join(task.description.split())
+    quoted = re.compile(re.escape(" ".join(goal.split())), re.IGNORECASE) if goal.strip() else None
+    own = quoted.sub(" ", description) if quoted is not None else description
+    return set(terms_of(f"{task.title} {own} {task.skill_area}"))
 
 
 def _goal_words(goal: str, orientation: Orientation) -> set[str]:

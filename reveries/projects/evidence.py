@@ -29,6 +29,18 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditVerdict:
+    """Whether an outcome is accepted, and why."""
+
+    is_accepted: bool
+    why: str
+    reached: tuple[str, ...] = ()
+    """The success criteria that its evidence shows to be reached."""
+    is_judged: bool = True
+    """False if no usable answer came: then there is nothing to mend."""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Facts read by code: texts of chunks, hashes of files, exit codes of commands."""
 
@@ -46,7 +58,7 @@ class Observed:
     commands: Mapping[str, int] = field(default_factory=dict)
     """Exit code by command."""
     lines: tuple[str, ...] = ()
-    """The same as readable lines, with the beginnings of files."""
+    """The same as readable records: files with their text, commands with the end of their output."""
 
 
 def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:

@@ -251,6 +251,8 @@ class Criterion(msgspec.Struct, frozen=True):
     text: str
     rests_on: tuple[str, ...] = ()
     flagged_because: str = ""
+    reached_by: str = ""
+    """Id of the task whose evidence showed an auditor that it is reached; empty: nothing has shown it."""
 
 
 class SkillNode(msgspec.Struct, frozen=True):

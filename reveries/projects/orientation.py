@@ -14,6 +14,7 @@ from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
 from reveries.projects.model import (
     AgentState,
+    Orientation,
     OrientationVersion,
     OwnerQuestion,
     Phase,
@@ -26,7 +27,7 @@ from reveries.projects.orientation_rewrite import Proposal, RewriteInput, rewrit
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_shown_reached
 from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, is_yes
 from reveries.prompts import prompt
@@ -52,21 +53,34 @@ class OrientAnswer(msgspec.Struct, frozen=True):
 
 
 async def write_orientation(
-    store: ProjectStore, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str
+    store: ProjectStore,
+    model: WorkModel,
+    state: AgentState,
+    fallen: Fallen,
+    trigger: str,
+    proposal: Proposal | None = None,
 ) -> int | None:
     """Write the next version because of `trigger`; return its number. None, and nothing is written, if the owner or a
-    program wrote one meanwhile."""
+    program wrote one meanwhile. `proposal`: what a plan said for the page; without it a capable model is asked, if
+    there is something that the page does not know."""
     chunks = await store.knowledge.of_project(state.project.id)
     triggers = set(trigger.split())
-    may_change_goal = bool({"goal", INTAKE_TAG, CRITERION_TAG} & triggers)
-    proposal = await _propose(model, state, chunks) if model.tier is Tier.CAPABLE else None
+    may_change_goal = bool({"goal", INTAKE_TAG, CRITERION_TAG} & triggers) or _has_new_words(state)
+    if proposal is None and model.tier is Tier.CAPABLE and is_news(state, chunks, triggers):
+        proposal = await _propose(model, state, chunks)
     plain = _plain_proposal(state)
-    if is_said_reached(_asked_of_goal(state)):
+    if model.tier is Tier.CAPABLE:
+        plain = _keep_written(plain, state.orientation.content)
+    if is_said_reached(_asked_of_goal(state)) or is_shown_reached(state):
         plain, proposal = replace(plain, phase=Phase.COMPLETE), proposal and replace(proposal, phase=Phase.COMPLETE)
     if proposal is None:
         proposal = plain
-    elif not proposal.success_criteria:
+    elif not proposal.success_criteria and not state.orientation.content.success_criteria:
         proposal = replace(proposal, success_criteria=plain.success_criteria)
+    elif not proposal.success_criteria:
+        proposal = replace(proposal, success_criteria=None)
+    if not proposal.skills:
+        proposal = replace(proposal, skills=plain.skills)
     old = state.orientation
     given = RewriteInput(old.content, state.tasks, chunks, fallen, proposal, may_change_goal)
     new = rewrite(
@@ -88,6 +102,31 @@ async def write_orientation(
         await store.knowledge.put(transaction, state.project.id, prepared)
         await store.put_orientation(transaction, state.project.id, old, new, trigger, sources)
     return old.version + 1
+
+
+def is_news(state: AgentState, chunks: Sequence[Chunk], triggers: AbstractSet[str]) -> bool:
+    """Whether a page is worth a request: for a goal, for answers, when a premise fell, when it is old or long, and else
+    when something was learned that is verified. What tasks became of code writes by itself. Pure."""
+    if triggers - {"milestone", "all-done", "planned"}:
+        return True
+    since = state.orientation.written_at
+    return any(
+        one.stands and one.task_id and one.confidence is Confidence.VERIFIED and one.created_at > since
+        for one in chunks
+    )
+
+
+def _has_new_words(state: AgentState) -> bool:
+    """Whether the owner answered something since the page was written: then what a model makes of it is kept."""
+    since = state.orientation.written_at
+    return any(
+        one.status is QuestionStatus.ANSWERED
+        and not one.answered_by
+        and one.payload == "{}"
+        and (one.answered_at or 0.0) > since
+        and REACHED_TAG not in one.context_tags
+        for one in state.questions
+    )
 
 
 async def _try_again(
@@ -146,6 +185,13 @@ def _plain_proposal(state: AgentState) -> Proposal:
         constraints=_said_of_project(state.questions, CONSTRAINTS_TAG),
         skills=tuple(SkillNode(area) for area in areas),
     )
+
+
+def _keep_written(plain: Proposal, page: Orientation) -> Proposal:
+    """Of what code proposes, leave what a capable model has written as it is."""
+    if not page.success_criteria:
+        return replace(plain, phase=page.current_phase)
+    return Proposal(phase=page.current_phase, skills=plain.skills)
 
 
 def _asked_of_goal(state: AgentState) -> list[OwnerQuestion]:

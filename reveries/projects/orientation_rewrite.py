@@ -133,8 +133,13 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
     if given.is_premise_settled:
         chunks = {one.id: one for one in given.chunks}
         kept = tuple(msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in kept)
+    holding = {one.id for one in given.tasks if one.status is TaskStatus.DONE and not one.flagged_because}
     return tuple(
-        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, given.fallen.chunks, titles))
+        msgspec.structs.replace(
+            one,
+            flagged_because=_why_changed(one.rests_on, given.fallen.chunks, titles),
+            reached_by=one.reached_by if one.reached_by in holding else "",
+        )
         for one in kept
     )
 

@@ -6,9 +6,10 @@ for another.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from reveries.knowledge.model import Chunk
-from reveries.projects.model import Orientation, TaskStatus, WorkLogEntry, WorkTask
+from reveries.projects.model import Criterion, Orientation, TaskStatus, WorkLogEntry, WorkTask
 from reveries.safe_text import one_line
 
 ORIENTATION_SHARE = 0.25
@@ -42,13 +43,16 @@ def gather_material(
     )
 
 
-def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[str, dict[str, str]]:
+def list_chunks(
+    chunks: Sequence[Chunk], chars: int, first: int = 1, *, most_chunk_chars: int = _MOST_CHUNK_CHARS
+) -> tuple[str, dict[str, str]]:
     """Format as many chunks as fit into `chars` as records, named from k`first` on; also return the ids by name."""
     lines: list[str] = []
     names: dict[str, str] = {}
     left = chars
     for number, chunk in enumerate(chunks, first):
-        line = f"[k{number} · {chunk.confidence.value}] {format_chunk_line(chunk)}"
+        text = format_chunk_line(chunk, most_chunk_chars)
+        line = f"[k{number} · {chunk.confidence.value} · {format_day(chunk.created_at)}] {text}"
         if len(line) > left:
             break
         left -= len(line) + 1
@@ -57,10 +61,20 @@ def list_chunks(chunks: Sequence[Chunk], chars: int, first: int = 1) -> tuple[st
     return "\n".join(lines) or "nothing yet", names
 
 
-def format_chunk_line(chunk: Chunk) -> str:
+def format_day(at: float) -> str:
+    """Format a time as a day where the owner is: 28 Nov 2026."""
+    return datetime.fromtimestamp(at).strftime("%-d %b %Y")
+
+
+def format_today(at: float) -> str:
+    """Format a time for a prompt: Saturday 28 November 2026, 14:05."""
+    return datetime.fromtimestamp(at).strftime("%A %-d %B %Y, %H:%M")
+
+
+def format_chunk_line(chunk: Chunk, most_chars: int = _MOST_CHUNK_CHARS) -> str:
     """Format a chunk as one line."""
     text = f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content
-    return one_line(text, _MOST_CHUNK_CHARS).replace("[", "(").replace("]", ")")
+    return one_line(text, most_chars).replace("[", "(").replace("]", ")")
 
 
 def describe_orientation(orientation: Orientation) -> str:
@@ -68,7 +82,9 @@ def describe_orientation(orientation: Orientation) -> str:
     parts = [
         orientation.vision_summary or "nothing is written down yet",
         f"phase: {orientation.current_phase.value}",
-        _listed("criteria", [one.text + _flag(one.flagged_because) for one in orientation.success_criteria]),
+        _listed(
+            "criteria", [one.text + _flag(one.flagged_because) + _reached(one) for one in orientation.success_criteria]
+        ),
         _listed("constraints", orientation.constraints),
         _listed("areas", [f"{one.skill} ({one.status})" for one in orientation.skill_map]),
         _listed("priorities", orientation.active_priorities),
@@ -97,6 +113,10 @@ def describe_entry(entry: WorkLogEntry) -> str:
 
 def _listed(name: str, items: Sequence[str]) -> str:
     return f"{name}: " + "; ".join(items) if items else ""
+
+
+def _reached(criterion: Criterion) -> str:
+    return " (REACHED)" if criterion.reached_by else ""
 
 
 def _flag(why: str) -> str:

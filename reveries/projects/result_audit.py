@@ -11,8 +11,9 @@ import numpy as np
 from reveries.knowledge.model import Chunk
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
+from reveries.projects.attempt_evidence import MOST_EVIDENCE_CHARS
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
-from reveries.projects.evidence import Evidence, Facts, Observed, find_faults
+from reveries.projects.evidence import AuditVerdict, Evidence, Facts, Observed, find_faults
 from reveries.projects.model import AgentState, Orientation, WorkTask
 from reveries.projects.prompt_material import format_chunk_line
 from reveries.projects.store import ProjectStore
@@ -20,22 +21,30 @@ from reveries.projects.task_execution import TaskResult
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 
-_ANSWER_TOKENS = 160
-_MOST_EVIDENCE_CHARS = 6000
-_MOST_RESULT_TOKENS = 4000
-"""Of an outcome, which is part of a step of at most 2,000 tokens, and of its evidence, at three characters a token."""
+_ANSWER_TOKENS = 240
+_MOST_CHUNK_CHARS = 6000
+"""Of what is known, in the evidence; what is there has MOST_EVIDENCE_CHARS."""
+_MOST_OUTCOME_CHARS = 6000
+_MOST_RESULT_TOKENS = (MOST_EVIDENCE_CHARS + _MOST_CHUNK_CHARS + _MOST_OUTCOME_CHARS) // 3
+"""Of an outcome and its evidence, at three characters a token."""
 _COHERENCE_TOKENS = 80
 
 
 class AuditAnswer(msgspec.Struct, frozen=True):
     why: str
     accepted: bool
+    reached: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AuditVerdict:
-    is_accepted: bool
-    why: str
+async def audit_attempt(
+    store: ProjectStore, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult
+) -> AuditVerdict:
+    """Audit an outcome against what the project knows and what was observed in its folder."""
+    chunks = {one.id: one for one in await store.knowledge.of_project(task.project_id) if one.stands}
+    texts = {name: f"{one.title}\n{one.content}" for name, one in chunks.items()}
+    facts = Facts(texts, result.observed.files, result.observed.commands)
+    goal = state.goal.text if state.goal is not None else ""
+    return await audit_result(model, task, result, state.orientation.content, facts, chunks, goal)
 
 
 async def audit_result(
@@ -45,6 +54,7 @@ async def audit_result(
     orientation: Orientation,
     facts: Facts,
     chunks: Mapping[str, Chunk],
+    goal: str = "",
 ) -> AuditVerdict:
     """Decide whether the outcome is accepted."""
     if result.is_audited:
@@ -56,11 +66,13 @@ async def audit_result(
     if model.tier is not Tier.CAPABLE:
         return AuditVerdict(True, "Every quote stands in its source.")
     evidence = _describe_evidence(result.evidence, result.observed, chunks)
-    text = _audit_text(task, orientation, result.outcome, evidence)
+    text = _audit_text(task, orientation, goal, result.outcome[:_MOST_OUTCOME_CHARS], evidence)
     answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
-        return AuditVerdict(False, "The auditor gave no usable answer.")
-    return AuditVerdict(answer.accepted, answer.why.strip())
+        return AuditVerdict(False, "The auditor gave no usable answer.", is_judged=False)
+    criteria = orientation.success_criteria
+    reached = {number for number in answer.reached if 0 < number <= len(criteria)} if answer.accepted else set()
+    return AuditVerdict(answer.accepted, answer.why.strip(), tuple(criteria[one - 1].text for one in sorted(reached)))
 
 
 async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Orientation) -> None:
@@ -68,16 +80,18 @@ async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Or
     not be judged is not begun: its steps would be paid for in each wake, and nothing could be accepted."""
     if model.tier is not Tier.CAPABLE:
         return
-    tokens = await model.model.count_tokens(_audit_text(task, orientation, "", ""))
+    tokens = await model.model.count_tokens(_audit_text(task, orientation, "", "", ""))
     await model.require_budget(Role.LEARNING, tokens + _MOST_RESULT_TOKENS, _ANSWER_TOKENS)
 
 
-def _audit_text(task: WorkTask, orientation: Orientation, outcome: str, evidence: str) -> str:
+def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: str, evidence: str) -> str:
+    criteria = [f"{number}. {one.text}" for number, one in enumerate(orientation.success_criteria, 1)]
     return prompt(
         "audit",
+        goal=goal,
         title=task.title,
         description=task.description,
-        criteria="\n".join(f"- {one.text}" for one in orientation.success_criteria) or "nothing is agreed yet",
+        criteria="\n".join(criteria) or "nothing is agreed yet",
         outcome=outcome,
         evidence=evidence,
     )
@@ -85,9 +99,10 @@ def _audit_text(task: WorkTask, orientation: Orientation, outcome: str, evidence
 
 def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:
     named = dict.fromkeys((*evidence.chunk_ids, *(one.chunk_id for one in evidence.quotes)))
-    lines = [f"- {format_chunk_line(chunks[name])}" for name in named if name in chunks]
-    lines += observed.lines
-    return "\n".join(lines)[:_MOST_EVIDENCE_CHARS] or "none: it is general knowledge, or an opinion"
+    known = "\n".join(f"- {format_chunk_line(chunks[name])}" for name in named if name in chunks)[:_MOST_CHUNK_CHARS]
+    there = "\n".join(observed.lines)[:MOST_EVIDENCE_CHARS]
+    parts = [part for part in (there, known) if part]
+    return "\n".join(parts) or "none: it is general knowledge, or an opinion"
 
 
 class CoherenceAnswer(msgspec.Struct, frozen=True):

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.evidence import Facts
-from reveries.projects.model import AgentState, QuestionKind, TaskKind, TaskStatus, WorkTask
-from reveries.projects.result_audit import AuditVerdict, audit_result
+from reveries.projects.evidence import AuditVerdict
+from reveries.projects.model import AgentState, Orientation, QuestionKind, TaskKind, TaskStatus, WorkTask
+from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
 from reveries.projects.task_store import NewTask
@@ -45,10 +47,7 @@ class TaskResults:
                 await self._fail(task, result.outcome)
 
     async def _audit_and_store(self, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult) -> None:
-        chunks = {one.id: one for one in await self.store.knowledge.of_project(task.project_id) if one.stands}
-        texts = {name: f"{one.title}\n{one.content}" for name, one in chunks.items()}
-        facts = Facts(texts, result.observed.files, result.observed.commands)
-        verdict = await audit_result(model, task, result, state.orientation.content, facts, chunks)
+        verdict = result.verdict or await audit_attempt(self.store, model, state, task, result)
         if verdict.is_accepted:
             await self._complete(state, task, result, verdict)
         else:
@@ -75,12 +74,22 @@ class TaskResults:
             await self.store.knowledge.note_useful(transaction, rests)
             await self.store.tasks.release(transaction, task.project_id)
             await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
+            await self._note_reached(transaction, task, verdict.reached)
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
             if trigger := rewrite_after_task(task, tasks, state.orientation.content):
                 await self.store.note_rewrite_due(transaction, state.project, trigger)
             await self.memory.put_experience(transaction, experience, is_tainted=bool(task.foreign_sources))
         self.report_event("done", f"{task.title}: {result.outcome}")
         await self.memory.light_sleep()
+
+    async def _note_reached(self, transaction: Transaction, task: WorkTask, reached: Sequence[str]) -> None:
+        """Mark on the newest page which criteria the evidence of a task shows to be reached."""
+        newest = await self.store.orientation(task.project_id, transaction)
+        page = note_reached(newest.content, reached, task.id)
+        if page == newest.content:
+            return
+        sources = newest.foreign_sources | task.foreign_sources
+        await self.store.put_orientation(transaction, task.project_id, newest, page, "reached", sources)
 
     async def _block(self, task: WorkTask, result: TaskResult) -> None:
         question = result.question or NewQuestion(f"What is needed for “{task.title}”?", blocks=(task.id,))
@@ -170,6 +179,15 @@ class TaskResults:
         await self.store.put_question(transaction, task.project_id, question)
         await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
         self.report_event("question", question.question)
+
+
+def note_reached(page: Orientation, reached: Sequence[str], task_id: str) -> Orientation:
+    """Return the page with these criteria marked as reached by a task, unless another showed it before. Pure."""
+    criteria = tuple(
+        msgspec.structs.replace(one, reached_by=task_id) if one.text in reached and not one.reached_by else one
+        for one in page.success_criteria
+    )
+    return msgspec.structs.replace(page, success_criteria=criteria)
 
 
 def needs_task(tasks: Sequence[WorkTask], task_id: str, needed_id: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -196,6 +196,11 @@ class ProjectStore:
         named = {"project_id": project_id}
         return [read_row(WorkLogEntry, row) for row in await self._database.rows("projects.coherence_checks", named)]
 
+    async def tasks_planned(self, project_id: str) -> frozenset[str]:
+        """Return the ids of the tasks that a plan of the mind made."""
+        rows = await self._database.rows("projects.tasks_planned", {"project_id": project_id})
+        return frozenset(str(row["task_id"]) for row in rows)
+
     async def last_word(self, project_id: str, source: Reader | None = None) -> int:
         """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
         [row] = await (source or self._database).rows("projects.last_word", {"project_id": project_id})
@@ -374,6 +379,11 @@ class ProjectStore:
         row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
         [put] = await transaction.rows("projects.put_activity", row)
         return int(put["id"])
+
+    async def note_planned(self, transaction: Transaction, project_id: str, tasks: Iterable[WorkTask]) -> None:
+        """Log which tasks a plan made: a later plan may drop those, and no task of the owner's."""
+        for task in tasks:
+            await self.log(transaction, project_id, "task.planned", task.title, task)
 
     async def put_question(self, transaction: Transaction, project_id: str, question: NewQuestion) -> str:
         """Store a question and block the tasks that wait for it (V-24); return its id."""

@@ -1,6 +1,6 @@
 """The result of an attempt at a task, and the free tool loop of a capable model (V-81..V-87)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -11,19 +11,31 @@ import msgspec
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
 from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
-from reveries.projects.evidence import Evidence, Observed, QuotedChunk, stands_in
+from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
-from reveries.projects.prompt_material import Material, gather_material
+from reveries.projects.prompt_material import format_today
+from reveries.projects.step_material import StepMaterial, gather_step_material
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
-from reveries.safe_text import one_line
-from reveries.tools.loop import CallRecord, LoopLimits, ToolLoop, describe_calls, describe_tools, step_type
+from reveries.tools.loop import (
+    CallRecord,
+    LoopLimits,
+    ToolLoop,
+    arguments_of,
+    describe_calls,
+    describe_tools,
+    step_type,
+)
 
-_ANSWER_TOKENS = 2000
-_FOUND = 8
-_ANSWERS = 3
+_ANSWER_TOKENS = 8000
+"""At most, of a step: a file is written in one."""
+_SHARE_OF_ANSWER = 4
+"""The answer may take this part of the context."""
+_FOUND = 40
+_MOST_REJECTIONS = 2
+"""Rejected outcomes after which the same try goes on."""
 _READING_TOOLS = frozenset({"read_file", "fetch"})
 """The step after one of these reads the text for the first time, and is charged as reading."""
 _RESULTS_SHARE = 0.5
@@ -55,6 +67,8 @@ class TaskResult:
     evidence: Evidence = field(default_factory=Evidence)
     is_audited: bool = False
     """The owner accepted it, so it is not audited."""
+    verdict: AuditVerdict | None = None
+    """Of the audit within the attempt, if there was one."""
     observed: Observed = field(default_factory=Observed)
     """What code observed of the work in the folder."""
 
@@ -120,52 +134,97 @@ class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
     commands: tuple[str, ...] = ()
 
 
-async def execute_freely(place: Workplace, task: WorkTask) -> TaskResult:
-    """Let a capable model work with its tools until it finishes. An interrupted attempt continues where it stopped."""
+Audit = Callable[[TaskResult], Awaitable[AuditVerdict]]
+
+
+async def execute_freely(place: Workplace, task: WorkTask, audit: Audit) -> TaskResult:
+    """Let a capable model work with its tools until `audit` accepts its result. An interrupted attempt continues
+    where it stopped, and so does one whose result was rejected."""
     tools = place.tools
     assert tools is not None
     place.seen_sources.update(place.state.orientation.foreign_sources)
     for one in own_answers(place.state.questions, task.id):
         place.seen_sources.update(one.foreign_sources)
-    found = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
-    material = gather_material(
-        place.state.orientation.content, place.state.activities, found, chars=place.model.context_chars
-    )
+    material = await _gather_material(place, task, tools)
     tools.names |= material.names
     kind = step_type(tools.tools, FinishStep)
     room = int(place.model.context_chars * _RESULTS_SHARE)
+    tokens = min(_ANSWER_TOKENS, place.model.model.context_tokens // _SHARE_OF_ANSWER)
 
     async def ask_step(calls: Sequence[CallRecord]) -> object:
         text = _step_text(place, task, material, tools, describe_calls(calls, room))
         is_reading = bool(calls) and calls[-1].tool in _READING_TOOLS
         role = Role.READING if is_reading else Role.WORK
-        return (await place.model.require("step", text, kind, tokens=_ANSWER_TOKENS, role=role)).step
+        return (await place.model.require("step", text, kind, tokens=tokens, role=role)).step
 
-    loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls())
+    review = _Review(task, tools, audit)
+    loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls(), review=review.judge)
     end = await loop.run()
     if end.held is not None and end.why_held is not None:
         return TaskResult(ResultStatus.HELD, question=await tools.approval_for(end.held, end.why_held))
     if end.finish is None:
-        return TaskResult(ResultStatus.FAILED, end.why_ended)
-    digests = await tools.digests(end.finish.files)
-    observed = Observed(digests, tools.commands, tuple(await tools.describe()))
-    return replace(finish(task, end.finish, tools.names, digests), observed=observed)
+        why = f"{end.why_ended} Before: {review.why_not}" if review.why_not else end.why_ended
+        return TaskResult(ResultStatus.FAILED, why)
+    assert review.result is not None
+    return review.result
 
 
-def _step_text(place: Workplace, task: WorkTask, material: Material, tools: TaskTools, done: str) -> str:
-    failure = f"An earlier try failed: {task.failure}\n" if task.failure else ""
-    for one in own_answers(place.state.questions, task.id)[-_ANSWERS:]:
-        failure += f"{place.model.owner} was asked “{one_line(one.question, 300)}” and said: “{one_line(one.answer)}”\n"
+@dataclass(slots=True)
+class _Review:
+    """Looks at what an attempt hands in, and says whether the same attempt is to go on."""
+
+    task: WorkTask
+    tools: TaskTools
+    audit: Audit
+    result: TaskResult | None = None
+    why_not: str = ""
+    """Why the last outcome was rejected."""
+    _last: FinishStep | None = None
+    _rejections: int = 0
+
+    async def judge(self, step: FinishStep) -> str:
+        """Return what is to be mended; empty if the attempt ends."""
+        digests = await self.tools.digests(step.files)
+        evidence = tuple(await self.tools.describe_evidence(step.files))
+        result = finish(self.task, step, self.tools.names, digests)
+        self.result = replace(result, observed=Observed(digests, self.tools.commands, evidence))
+        if result.status is not ResultStatus.COMPLETE or (step == self._last and self.why_not):
+            return ""
+        verdict = await self.audit(self.result)
+        self.result = replace(self.result, verdict=verdict)
+        self.why_not, self._last = "" if verdict.is_accepted else verdict.why, step
+        self._rejections += not verdict.is_accepted
+        if verdict.is_accepted or not verdict.is_judged or self._rejections > _MOST_REJECTIONS:
+            return ""
+        return await self.tools.record_rejection(arguments_of(step), f"Not accepted: {verdict.why}")
+
+
+async def _gather_material(place: Workplace, task: WorkTask, tools: TaskTools) -> StepMaterial:
+    found = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
+    chunks = await place.store.knowledge.of_project(task.project_id)
+    material = gather_step_material(
+        place.state, task, chunks, found, await tools.list_folder(), owner=place.model.owner,
+        chars=place.model.context_chars,
+    )  # fmt: skip
+    shown = set(material.names.values())
+    place.seen_sources.update(*(one.foreign_sources for one in chunks if one.id in shown))
+    return material
+
+
+def _step_text(place: Workplace, task: WorkTask, material: StepMaterial, tools: TaskTools, done: str) -> str:
     return prompt(
         "work_step",
         owner=place.model.owner,
+        tools=describe_tools(tools.tools),
+        goal=place.state.goal.text if place.state.goal is not None else "",
         orientation=material.orientation,
+        today=format_today(tools.began_at),
+        files=material.files,
         known=material.known,
-        lately=material.lately,
+        before=material.before,
         title=task.title,
         description=task.description,
-        failure=failure,
-        tools=describe_tools(tools.tools),
+        failure=material.failure,
         done=done,
     )
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,22 +18,40 @@ from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.knowledge.model import Chunk
 from reveries.projects.approvals import PendingCall
+from reveries.projects.attempt_evidence import (
+    MOST_EVIDENCE_CHARS,
+    CommandRun,
+    FileText,
+    describe_files,
+    describe_runs,
+    find_made_files,
+    order_paths,
+)
 from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
 from reveries.projects.server_tools import OpenServer, ServerTools
+from reveries.projects.step_material import FolderFile
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_observers import StepRows
 from reveries.safe_text import one_line
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.folder_tools import CHANGING, LOOKING, RUNNING, FolderTools
 from reveries.tools.loop import CallRecord, StepState
-from reveries.tools.reach import CallFacts, Permit, Reach, decide_call, digest_call, source_of_host
+from reveries.tools.reach import (
+    FOLDER_SOURCE,
+    CallFacts,
+    Permit,
+    Reach,
+    decide_call,
+    digest_call,
+    source_of_host,
+)
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.worker import FolderAccess, open_folder_worker
+from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
 
 if TYPE_CHECKING:
     from reveries.tools.web import WebTools
@@ -41,8 +59,7 @@ if TYPE_CHECKING:
 WORK_ROLE: Final = "work"
 _MOST_CHUNKS: Final = 8
 _MOST_CHUNK_CHARS: Final = 8_000
-_MOST_SHOWN_CHARS: Final = 1_200
-_MOST_SHOWN_FILES: Final = 6
+_MOST_SHOWN_FILES: Final = 12
 _UNKNOWN: Final = "It was begun, and then the mind was stopped: nobody knows whether it happened."
 
 
@@ -98,7 +115,9 @@ class TaskTools:
     def __post_init__(self) -> None:
         self._shown_sources: dict[str, str] = {}
         self._files: dict[str, str] = {}
-        self._runs: dict[str, tuple[int, str]] = {}
+        self._runs: dict[str, CommandRun] = {}
+        self._files_before: list[FolderFile] | None = None
+        self.began_at = self.store.now
         self.folder = folder_access(self.state)
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
         if self.servers is not None and gates.is_enforced(ToolGate.RESULT):
@@ -172,21 +191,36 @@ class TaskTools:
     @property
     def commands(self) -> dict[str, int]:
         """The last exit code of each command that was run."""
-        return {command: code for command, (code, _) in self._runs.items()}
+        return {command: run.exit_code for command, run in self._runs.items()}
 
-    async def describe(self) -> list[str]:
-        """Return lines for the audit: commands with exit codes, files with their beginning."""
-        lines = [
-            f"- command, ended with {code}: {one_line(run)} ({output})" for run, (code, output) in self._runs.items()
-        ]
-        for path in list(self._files)[-_MOST_SHOWN_FILES:]:
-            try:
-                text = await self.read(path)
-            except ToolError:
-                lines.append(f"- file {path}: it is not there any more")
-                continue
-            lines.append(f"- file {path}, {len(text):,} characters: {one_line(text, _MOST_SHOWN_CHARS)}")
-        return lines
+    async def list_folder(self) -> list[FolderFile]:
+        """Return the files of the folder; empty without one. The first listing is what the attempt found there."""
+        if self._worker is None:
+            return []
+        self.sources |= {FOLDER_SOURCE}
+        files = await list_folder_files(self._worker)
+        if self._files_before is None:
+            self._files_before = files
+        return files
+
+    async def record_rejection(self, arguments: Mapping[str, object], why: str) -> str:
+        """Record that an outcome was handed in and rejected, so that an interrupted attempt goes on knowing it."""
+        position = await self.steps.begin_call("finish", arguments, Reach.LOOK, frozenset(self.sources), "")
+        await self.steps.end_call(position, ToolResult(why), is_done=False)
+        return why
+
+    async def describe_evidence(self, named: Sequence[str]) -> list[str]:
+        """Return records for the audit, read anew: the commands, and the files that are named, written or made."""
+        made = find_made_files(self._files_before or (), await self.list_folder())
+        files = [await self._read_shown(path) for path in order_paths(named, self._files, made)[:_MOST_SHOWN_FILES]]
+        runs = describe_runs(list(self._runs.values()))
+        return runs + describe_files(files, MOST_EVIDENCE_CHARS - min(MOST_EVIDENCE_CHARS // 2, sum(map(len, runs))))
+
+    async def _read_shown(self, path: str) -> FileText:
+        try:
+            return FileText(path, await self.read(path))
+        except ToolError as error:
+            return FileText(path, None, error.message)
 
     # --- approvals ----------------------------------------------------------------------------------------------------
 
@@ -304,11 +338,35 @@ class TaskTools:
         if gates.is_enforced(ToolGate.RESULT):
             self.sources |= result.foreign_sources
         if result.path:
+            self._files.pop(result.path, None)
             self._files[result.path] = result.sha256
+            for name, run in self._runs.items():
+                changed = tuple(dict.fromkeys((*run.changed_after, result.path)))
+                self._runs[name] = replace(run, changed_after=changed)
         if result.exit_code is not None:
-            self._runs[str(arguments.get("command", ""))] = result.exit_code, f"output {result.sha256[:12]}"
+            command = str(arguments.get("command", ""))
+            self._runs.pop(command, None)
+            self._runs[command] = CommandRun(command, result.exit_code, result.text)
         hosts = result.hosts or ([host] if (host := _find_host(arguments)) else [])
         self._shown_sources |= {source_of_host(host): f"web:{host}" for host in hosts}
+
+
+async def list_folder_files(worker: Worker) -> list[FolderFile]:
+    """Return the files of a folder; empty if it cannot be read."""
+    try:
+        found = await worker.call("list_files", {"suffixes": [""]})
+    except ToolError:
+        return []
+    return [FolderFile(*one) for one in found["files"]]
+
+
+async def list_files_once(sandbox: Sandbox, access: FolderAccess) -> list[FolderFile]:
+    """Return the files of a folder with a worker of their own."""
+    worker = open_folder_worker(sandbox, access)
+    try:
+        return await list_folder_files(worker)
+    finally:
+        await worker.close()
 
 
 def _succeeded_later(step: WorkStep, later: list[WorkStep]) -> bool:

@@ -20,25 +20,30 @@ SETTLED_TRIGGER = "settled"
 _ACTIVE = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 
-def why_plan(state: AgentState, most_plans: int) -> str:
-    """Return why new tasks have to be planned; empty if not (V-77). After `most_plans` plans without a word from the
-    owner no more are made: the owner is asked whether the goal is reached (`is_over`)."""
-    if state.goal is None:
-        return ""
-    if not state.tasks:
-        return "there were none yet"
-    if not any(task.goal_id == state.goal.id for task in state.tasks):
-        return "the goal changed"
-    if is_over(state) and state.plans_since_word < most_plans:
-        return "all tasks are done and the goal is not reached"
-    return ""
-
-
 def is_over(state: AgentState) -> bool:
     """Whether every task of the goal is done, but the goal is not said to be reached."""
     of_goal = [task for task in state.tasks if state.goal is not None and task.goal_id == state.goal.id]
     is_all_done = bool(of_goal) and all(task.status not in _ACTIVE for task in of_goal)
     return is_all_done and state.orientation.content.current_phase is not Phase.COMPLETE
+
+
+def is_shown_reached(state: AgentState) -> bool:
+    """Whether every success criterion is shown to be reached, so that only the owner can say what is missing. Pure."""
+    criteria = state.orientation.content.success_criteria
+    return bool(criteria) and all(one.reached_by and not one.flagged_because for one in criteria)
+
+
+def reached_criteria(orientation: Orientation) -> list[str]:
+    """Return the criteria that evidence shows to be reached, without those in doubt."""
+    return [one.text for one in orientation.success_criteria if one.reached_by and not one.flagged_because]
+
+
+def say_progress(orientation: Orientation) -> str:
+    """Say in a sentence what of the goal is shown to be reached."""
+    criteria = orientation.success_criteria
+    if not criteria:
+        return "How one sees that the goal is reached is not agreed yet."
+    return f"{len(reached_criteria(orientation))} of {len(criteria)} criteria are shown to be reached."
 
 
 def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: Orientation) -> str:

@@ -21,16 +21,18 @@ from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.folder_reading import ReadNotes, read_folder
 from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, TaskStatus, WorkTask
 from reveries.projects.note_keeping import KeptOrder, keep_order
-from reveries.projects.result_audit import find_off_track, note_off_track, require_audit_budget
+from reveries.projects.result_audit import audit_attempt, find_off_track, note_off_track, require_audit_budget
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
-from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices, folder_access
+from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices, folder_access, list_files_once
+from reveries.projects.triggers import say_progress
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, StepRows, WorkMemory, ignore_event
+from reveries.projects.work_planning import Surroundings
 from reveries.tools.loop import LoopLimits
 from reveries.tools.worker import FolderAccess
 
@@ -63,7 +65,7 @@ class ProjectWork:
     """What was read of the folder of each project, by its id: kept from wake to wake."""
 
     def __post_init__(self) -> None:
-        self._due = BetweenTasks(self.store, self.settings, self.report_event)
+        self._due = BetweenTasks(self.store, self.settings, self.report_event, self._look_around)
         self._results = TaskResults(self.store, self.report_event, self.memory)
 
     async def wake(self, project_id: str, must_stop: MustStop = _never) -> WakeReport:
@@ -192,7 +194,8 @@ class ProjectWork:
         tools = await self._open_tools(state, task, steps, search, with_servers=is_free)
         try:
             place = Workplace(self.store, watched, state, search, self._limits(), tools)
-            result = await execute_freely(place, task) if is_free else ask_owner(place, task)
+            audit = partial(audit_attempt, self.store, watched, state, task)
+            result = await execute_freely(place, task, audit) if is_free else ask_owner(place, task)
         finally:
             await asyncio.shield(tools.close())
         sources = task.foreign_sources | search.seen_sources
@@ -221,6 +224,19 @@ class ProjectWork:
             await asyncio.shield(servers.close())
             raise
 
+    async def _look_around(self, state: AgentState) -> Surroundings:
+        """See what a plan can count on: the files of the folder, and what can be done."""
+        access, web = folder_access(state), self.services.web()
+        means = ["look things up in what the project knows", "ask"]
+        files = await list_files_once(self.services.sandbox, access) if access is not None else []
+        if access is not None:
+            means.append("read, write and edit files in the folder" if access.may_write else "read files in the folder")
+            if access.may_write and self.services.sandbox.can_run:
+                means.append("run shell commands there, without a network")
+        if web.enabled:
+            means.append("fetch pages of the web, after a yes")
+        return Surroundings(files, "; ".join(means))
+
     def _limits(self) -> LoopLimits:
         settings = self.settings()
         return LoopLimits(settings.most_steps, settings.task_minutes * 60.0)
@@ -241,7 +257,8 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
             return WakeReport(RestReason.STUCK, state.message, ended)
         case AgentStatus.READY | AgentStatus.COMPLETE:
             done = sum(task.status is TaskStatus.DONE for task in state.tasks)
-            return WakeReport(RestReason.DONE, f"{done} of {len(state.tasks)} tasks are done", ended)
+            words = f"{done} of {len(state.tasks)} tasks are done. {say_progress(state.orientation.content)}"
+            return WakeReport(RestReason.DONE, words, ended)
 
 
 def _rest_as_keeper(state: AgentState, last_word: int) -> WakeReport:

@@ -86,6 +86,8 @@ class ToolLoop(Generic[Finish]):
     limits: LoopLimits = field(default_factory=LoopLimits)
     calls: list[CallRecord] = field(default_factory=list)
     now: Callable[[], float] = time.monotonic
+    review: Callable[[Finish], Awaitable[str]] | None = None
+    """Looks at the result before the loop ends; returns what is to be mended, and then the loop goes on."""
 
     async def run(self) -> LoopEnd[Finish]:
         """Run until there is a result, a call needs approval, or a limit is reached. Steps of the same try before an
@@ -99,7 +101,10 @@ class ToolLoop(Generic[Finish]):
                     return LoopEnd(why_ended=why)
                 continue
             if isinstance(step, self.finish_type):
-                return LoopEnd(finish=step)
+                if not (to_mend := await self.review(step) if self.review is not None else ""):
+                    return LoopEnd(finish=step)
+                self.calls.append(CallRecord(name_of(step), arguments_of(step), to_mend, StepState.FAILED))
+                continue
             name, arguments = name_of(step), arguments_of(step)
             chars += sum(len(one.text) for one in self.calls)
             if why := self._why_end(name, arguments, began, chars):
@@ -182,19 +187,24 @@ def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) 
 
 
 def describe_calls(calls: Sequence[CallRecord], most_chars: int) -> str:
-    """The calls made so far, for a prompt: the newest results whole if they fit, older ones cut."""
-    told: list[str] = []
-    left = most_chars
-    for number in range(len(calls), 0, -1):
-        call = calls[number - 1]
-        arguments = msgspec.json.encode(dict(call.arguments)).decode()
-        room = left if number == len(calls) else min(left, max(_OLD_RESULT_CHARS, left // 2))
-        head = f"{number}. {call.tool} {arguments[:_OLD_RESULT_CHARS]}"
-        text = call.text if len(call.text) <= room else f"{call.text[:room]}\n(cut)"
-        outcome = "" if call.state is StepState.DONE else f" ({call.state.value})"
-        told.append(f"{head}{outcome}\n{text}")
-        left -= len(told[-1])
-        if left <= _OLD_RESULT_CHARS and number > 1:
-            told.append(f"({number - 1} earlier steps are not shown)")
+    """The calls made so far, for a prompt: whole if they fit, so that a provider finds the beginning in its cache; else
+    the newest whole, older ones cut."""
+    whole = [_describe_call(number, call, most_chars) for number, call in enumerate(calls, 1)]
+    if sum(map(len, whole)) <= most_chars:
+        return "\n".join(whole) or "nothing yet"
+    told = [whole[-1]]
+    left = most_chars - len(whole[-1])
+    for number in range(len(calls) - 1, 0, -1):
+        if left <= _OLD_RESULT_CHARS:
+            told.append(f"({number} earlier steps are not shown)")
             break
-    return "\n".join(reversed(told)) or "nothing yet"
+        told.append(_describe_call(number, calls[number - 1], max(_OLD_RESULT_CHARS, left // 2), _OLD_RESULT_CHARS))
+        left -= len(told[-1])
+    return "\n".join(reversed(told))
+
+
+def _describe_call(number: int, call: CallRecord, most_chars: int, most_argument_chars: int | None = None) -> str:
+    arguments = msgspec.json.encode(dict(call.arguments)).decode()[: most_argument_chars or most_chars]
+    outcome = "" if call.state is StepState.DONE else f" ({call.state.value})"
+    text = call.text if len(call.text) <= most_chars else f"{call.text[:most_chars]}\n(cut)"
+    return f"{number}. {call.tool} {arguments}{outcome}\n{text}"

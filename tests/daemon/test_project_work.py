@@ -46,8 +46,6 @@ def worker(
 
 
 def work_answer(text: str) -> object:
-    if text.startswith("You help"):
-        return {"questions": ["How will it look?", "What have you got?", "By when is it?"]}
     if text.startswith("You keep one page"):
         open_tasks = [status for status in ("ready", "in_progress", "blocked") if f", {status})" in text]
         done = ", done)" in text and not open_tasks
@@ -55,10 +53,11 @@ def work_answer(text: str) -> object:
         return page | {"phase": "complete" if done else "research", "priorities": []}
     if text.startswith("You plan"):
         task: dict[str, object] = {"description": "", "kind": "find_out", "skill_area": "shed", "depends_on": []}
-        goal = re.findall("^Goal: Build (.*)$", text, re.MULTILINE)[0].lower()
-        return {"tasks": [task | {"title": f"Look into part {n} of the {goal}", "rests_on": []} for n in (1, 2, 3)]}
+        goal = re.findall("^Goal(?:, in .*'s words)?: Build (.*)$", text, re.MULTILINE)[0].lower()
+        tasks = [task | {"title": f"Look into part {n} of the {goal}", "rests_on": []} for n in (1, 2, 3)]
+        return {"tasks": tasks, "success_criteria": [f"The {goal} stands"]}
     if text.startswith("You check"):
-        return {"why": "Fine.", "accepted": True}
+        return {"why": "Fine.", "accepted": True, "reached": [1]}
     finish = {"tool": "finish", "status": "complete", "outcome": "It takes oak.", "learnings": [], "rests_on": []}
     return {"step": finish | {"question": "", "topic": ""}}
 

@@ -100,6 +100,19 @@ async def test_tags_are_asked_for_all_together_or_one_of_several(tmp_path: Path)
         assert len(await knowledge.search.tagged(PROJECT, (), limit=2)) == 2
 
 
+@pytest.mark.requirement("V-32", "V-64")
+async def test_of_two_relations_of_one_weight_the_one_that_was_used_lately_comes_first(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        [base, other] = await knowledge.store(PROJECT, [new_chunk("Oak is hard."), new_chunk("The hall is large.")])
+        relations = ((base, RelationType.SUPPORTS), (other, RelationType.REQUIRES))
+        [name] = await knowledge.store(PROJECT, [new_chunk("Take oak there.", related_to=relations)])
+        first, second = await knowledge.search.related(PROJECT, name)
+        await clock.advance(60 * DAY)
+        await knowledge.search.related(PROJECT, second.chunk.id, is_counted=True)
+        found = await knowledge.search.related(PROJECT, name)
+        assert [one.chunk.id for one in found] == [second.chunk.id, first.chunk.id]
+
+
 @pytest.mark.requirement("V-32", "V-48", "V-56", "V-111")
 async def test_relations_are_stored_with_a_chunk_and_followed_both_ways(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):

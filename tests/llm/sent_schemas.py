@@ -19,12 +19,11 @@ from reveries.memory.sleep.questions import Asker, deep_schema, self_question
 from reveries.memory.sleep.self_model_changes import trait_question
 from reveries.monologue.thinking import _ASSESSMENT
 from reveries.projects.conflicts import ConflictAnswer
-from reveries.projects.intake import IntakeQuestions
 from reveries.projects.orientation import OrientAnswer
-from reveries.projects.planning import Plan
 from reveries.projects.result_audit import AuditAnswer, CoherenceAnswer
 from reveries.projects.task_execution import FinishStep
 from reveries.projects.task_tools import SearchKnowledge
+from reveries.projects.work_planning import WorkPlan
 from reveries.tools.folder_tools import FolderTools
 from reveries.tools.loop import step_type
 from reveries.tools.mcp_tools import OfferedTool, arguments_type
@@ -33,7 +32,7 @@ from reveries.tools.registry import Tool
 from reveries.tools.web import WebTools
 
 PROJECT_ANSWERS: Final[tuple[type[msgspec.Struct], ...]] = (
-    IntakeQuestions, ConflictAnswer, AuditAnswer, CoherenceAnswer, OrientAnswer, Plan,
+    WorkPlan, ConflictAnswer, AuditAnswer, CoherenceAnswer, OrientAnswer,
 )  # fmt: skip
 
 _SENTENCE: Final = 'The pear tree in the «old» garden, said Zoë, "stays"; 梨の木. ' * 5

@@ -79,7 +79,7 @@ def test_no_level_of_reasoning_is_refused(provider: str) -> None:
 
 def test_the_form_that_was_sent_before_there_were_dialects_is_refused() -> None:
     """The pretended providers notice what the real ones do."""
-    plan = SCHEMAS["Plan"]
+    plan = SCHEMAS["WorkPlan"]
     refusing = [name for name in PROVIDERS if list(schema_refusals(plan, wire_rules(name, "a-model")))]
     assert {"openai", "azure", "anthropic", "google", "groq", "cerebras", "openrouter", "compatible"} <= set(refusing)
 

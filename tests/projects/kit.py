@@ -178,10 +178,23 @@ async def task_tools(work: Work, project: Project, services: ToolServices) -> Ta
     )
 
 
+FIRST_QUESTIONS = ("What is it for?", "What is there?", "By when is it?")
+
+
+def planned(text: str, tasks: Iterable[object], questions: Iterable[str] = FIRST_QUESTIONS) -> dict[str, object]:
+    """The plan of a model; the first one of a goal asks its owner three questions."""
+    if "There is no plan for this goal yet." not in text:
+        return {"tasks": list(tasks)}
+    about = ("criteria", "start", "constraints")
+    asked = [{"question": one, "about": tag, "for_tasks": []} for one, tag in zip(questions, about, strict=False)]
+    goal = text.partition("Goal, in Ana's words: ")[2].partition("\n")[0]
+    return {"tasks": list(tasks), "questions": asked, "vision_summary": goal}
+
+
 def asked_for(text: str) -> str:
     """Which of the prompts a question was made with."""
     beginnings = {
-        "You help": "intake", "You keep one page": "orient", "You plan": "plan", "You work": "step",
+        "You keep one page": "orient", "You plan": "plan", "You work": "step",
         "You check": "audit", "A project's goal": "coherence", "Task: ": "holds answer", "Write this": "draft",
     }  # fmt: skip
     return next((name for beginning, name in beginnings.items() if text.startswith(beginning)), "sides")

@@ -20,7 +20,7 @@ from reveries.projects.wake import note_answers
 from reveries.projects.wake_report import RestReason
 from reveries.projects.yes_answers import is_yes, what_is_beyond_yes
 from tests.knowledge.kit import new_chunk
-from tests.projects.kit import Answers, RowMemory, Work, asked_for, finished, open_work, task_in
+from tests.projects.kit import Answers, RowMemory, Work, asked_for, finished, open_work, planned, task_in
 from tests.projects.test_conflicts import OWN, READ, embedder
 from tests.projects.test_goals_and_input import answers
 
@@ -32,7 +32,7 @@ def planning(title: str, *, kind: str = "find_out", holds_answer: Callable[[str]
         match asked_for(text):
             case "plan":
                 task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": kind}
-                return {"tasks": [{"title": f"{title} {n}"} | task for n in (1, 2, 3)]}
+                return planned(text, [{"title": f"{title} {n}"} | task for n in (1, 2, 3)])
             case "holds answer" if holds_answer is not None:
                 return {"answer": "yes" if holds_answer(text) else "no"}
         return answers(text)

@@ -16,7 +16,7 @@ from reveries.projects.coherence import (
 )
 from reveries.projects.model import Criterion, Orientation, SkillNode, TaskKind, TaskStatus, WorkTask
 from reveries.projects.result_audit import read_coherence
-from tests.projects.kit import asked_for, finished, open_work
+from tests.projects.kit import asked_for, finished, open_work, planned
 from tests.projects.test_goals_and_input import answers
 
 GOAL = "Build a shed"
@@ -130,7 +130,7 @@ async def test_the_score_of_a_project_comes_from_what_was_judged_as_it_was_worke
             case "plan":
                 one = {"description": "", "kind": "find_out", "skill_area": "", "depends_on": [], "rests_on": []}
                 titles = ("Measure the shed", "Count penguins", "Paint the shed")
-                return {"tasks": [{"title": title} | one for title in titles]}
+                return planned(text, [{"title": title} | one for title in titles])
             case "coherence":
                 return {"why": "Penguins are no part of it.", "serves": False}
             case "step":

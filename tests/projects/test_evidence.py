@@ -7,7 +7,7 @@ import pytest
 
 from reveries.projects.evidence import Evidence, Facts, QuotedChunk, find_faults, stands_in
 from reveries.projects.model import TaskStatus
-from tests.projects.kit import asked_for, finished, open_work, task_in
+from tests.projects.kit import asked_for, finished, open_work, planned, task_in
 
 FACTS = Facts(
     chunks={"c1": "The quay may be used until ten.\nAfter that there is a fine.", "c2": "Els Bakker signs."},
@@ -79,9 +79,7 @@ async def test_a_rejected_outcome_never_moves_progress_and_the_third_ends_in_a_q
             case "plan":
                 titles = ("Find the harbour rules", "Find the fees", "Find the dates")
                 task = {"description": "", "kind": "find_out", "skill_area": "rules", "depends_on": [], "rests_on": []}
-                return {"tasks": [{"title": title} | task for title in titles]}
-            case "intake":
-                return {"questions": ["What is it for?", "What is there?", "By when is it?"]}
+                return planned(text, [{"title": title} | task for title in titles])
             case "orient":
                 page = {"vision_summary": "v", "success_criteria": [], "constraints": [], "skills": []}
                 return page | {"phase": "research", "priorities": []}

@@ -10,16 +10,14 @@ from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
-from tests.projects.kit import Work, asked_for, finished, open_work, task_in
+from tests.projects.kit import Work, asked_for, finished, open_work, planned, task_in
 
 
 def answers(text: str) -> object:
     match asked_for(text):
         case "plan":
             task = {"description": "", "kind": "find_out", "skill_area": "shed", "depends_on": [], "rests_on": []}
-            return {"tasks": [{"title": f"Look into part {n}"} | task for n in (1, 2, 3)]}
-        case "intake":
-            return {"questions": ["What is it for?", "What is there?", "By when is it?"]}
+            return planned(text, [{"title": f"Look into part {n}"} | task for n in (1, 2, 3)])
         case "orient":
             page = {"vision_summary": text.partition("Goal, in Ana's words: ")[2].partition("\n")[0], "skills": []}
             return page | {"success_criteria": [], "constraints": [], "phase": "research", "priorities": []}

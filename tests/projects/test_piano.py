@@ -9,7 +9,7 @@ import pytest
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.model import AgentStatus, Phase, TaskStatus
 from reveries.projects.wake_report import RestReason
-from tests.projects.kit import asked_for, finished, open_work, task_in
+from tests.projects.kit import asked_for, finished, open_work, planned, task_in
 
 GOAL = "Play jazz piano in six months"
 CRITERIA = ["Play three standards with improvisation", "Play with a trio once"]
@@ -25,6 +25,7 @@ RESEARCH = [
     ("Ask which standards to learn", "ask", "improvisation", []),
     ("Choose an order of learning", "write", "improvisation", [1, 2]),
 ]
+QUESTIONS = ("What will you play in the end?", "What can you play today?", "How much time?")
 PRACTICE = [
     ("Write a practice plan for chords", "write", "chords", []),
     ("Write a practice plan for swing", "write", "rhythm", []),
@@ -42,8 +43,6 @@ class Teacher:
 
     def __call__(self, text: str) -> object:
         match asked_for(text):
-            case "intake":
-                return {"questions": ["What will you play in the end?", "What can you play today?", "How much time?"]}
             case "orient":
                 # Where the owner's words are new it writes what they say; later it would rather have another goal.
                 own = (said := "Three standards" in text) not in self.has_written_with_answers
@@ -58,10 +57,14 @@ class Teacher:
                 }
             case "plan":
                 self.plans += 1
-                planned = RESEARCH if self.plans == 1 else PRACTICE
-                return {"tasks": [_planned(*one) for one in planned]}
+                tasks = [_planned(*one) for one in (RESEARCH if self.plans == 1 else PRACTICE)]
+                page: dict[str, object] = {"phase": self.phase}
+                if "Three standards" in text:
+                    page |= {"success_criteria": CRITERIA, "constraints": CONSTRAINTS}
+                return planned(text, tasks, QUESTIONS) | page
             case "audit":
-                return {"why": "It does what it says.", "accepted": True}
+                is_last = "Task: Compare two ways to improvise" in text
+                return {"why": "It does what it says.", "accepted": True, "reached": [1, 2] if is_last else []}
             case _:
                 learned = {"content": f"Learned by: {task_in(text)}", "type": "insight", "tags": [], "rests_on": []}
                 learned |= {"confidence": "verified", "quote": ""}

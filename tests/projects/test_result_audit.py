@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.projects.kit import asked_for, finished, open_work
+from tests.projects.kit import asked_for, finished, open_work, planned
 from tests.projects.test_goals_and_input import answers
 
 
@@ -15,7 +15,7 @@ async def test_a_task_far_from_the_goal_is_warned_of_once_and_not_skipped(tmp_pa
             case "plan":
                 task = {"description": "", "kind": "find_out", "skill_area": "", "depends_on": [], "rests_on": []}
                 titles = ("Measure the shed", "Count penguins", "Paint the shed")
-                return {"tasks": [{"title": title} | task for title in titles]}
+                return planned(text, [{"title": title} | task for title in titles])
             case "coherence":
                 return {"why": "Penguins are no part of it.", "serves": False}
             case "step":

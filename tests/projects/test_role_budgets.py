@@ -17,7 +17,7 @@ from reveries.projects.documents import chunks_of_text
 from reveries.projects.model import Project, TaskStatus
 from reveries.projects.wake_report import RestReason
 from reveries.projects.work_model import WorkModel
-from tests.projects.kit import Answers, Work, asked_for, finished, open_work
+from tests.projects.kit import Answers, Work, asked_for, finished, open_work, planned
 from tests.projects.test_goals_and_input import answers
 
 OAK = "Oak boards have a price of 20 euros each."
@@ -50,7 +50,7 @@ def small(text: str) -> object:
             return {"answer": "yes" if "20 euros" in text else "no"}
         case "plan":
             task = {"description": "", "skill_area": "wood", "depends_on": [], "rests_on": [], "kind": "find_out"}
-            return {"tasks": [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)]}
+            return planned(text, [{"title": f"Price of oak boards {n}"} | task for n in (1, 2, 3)])
     return answers(text)
 
 
@@ -77,7 +77,7 @@ async def test_what_judges_an_outcome_is_charged_as_learning_and_what_does_it_as
         await work.wake(project)
         roles = roles_by_question(work)
         assert roles["audit"] == {Role.LEARNING}
-        assert roles["step"] == roles["plan"] == roles["orient"] == roles["intake"] == {Role.WORK}
+        assert roles["step"] == roles["plan"] == {Role.WORK}
         calls = {one.role: one.calls for one in await ledger.usage_today()}
         assert calls["learning"] == sum(one.role is Role.LEARNING for one in work.model.prompts) >= 3
         # Whatever the role, the project pays.

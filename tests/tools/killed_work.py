@@ -65,8 +65,6 @@ def next_step(text: str) -> object:
     match asked_for(text):
         case "audit":
             return {"why": "fine", "accepted": True}
-        case "intake":
-            return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
         case "orient":
             return {
                 "vision_summary": "order", "success_criteria": [], "constraints": [], "skills": [],

@@ -109,8 +109,6 @@ class Obedient:
                 return self._step(text)
             case "audit":
                 return {"why": "as ordered", "accepted": True}
-            case "intake":
-                return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
             case "orient":
                 return {
                     "vision_summary": "order", "success_criteria": [], "constraints": [], "skills": [],

@@ -47,8 +47,6 @@ class Worker:
             case "audit":
                 self.audited.append(text)
                 return {"why": "looked at it", "accepted": self.accepts}
-            case "intake":
-                return {"questions": ["What is reached?", "What is there?", "What limits it?"]}
             case "orient":
                 return {
                     "vision_summary": "order", "success_criteria": [], "constraints": [], "skills": [],
@@ -105,7 +103,7 @@ async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against
 async def test_a_file_that_is_handed_in_and_is_not_there_is_not_accepted_whatever_the_auditor_says(
     tmp_path: Path, notes: Path
 ) -> None:
-    worker = Worker(finished("complete", "The index is there.", files=["INDEX.md"]))
+    worker = Worker(*[finished("complete", "The index is there.", files=["INDEX.md"])] * 2)
     async with open_work(tmp_path, worker, most_tasks=1) as work:
         project = await begin(work, notes)
         await work.wake(project)
@@ -211,14 +209,15 @@ async def test_what_reaches_out_waits_for_a_yes_and_the_same_try_goes_on_with_it
 async def test_a_command_that_is_cited_must_have_ended_well(tmp_path: Path, notes: Path) -> None:
     worker = Worker(
         step("run_command", command="test -e missing.md", seconds=5),
-        finished("complete", "It is there.", commands=["test -e missing.md"]),
+        *[finished("complete", "It is there.", commands=["test -e missing.md"])] * 2,
     )
     services = tool_services(tmp_path, find_sandbox())
     async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
         project = await begin(work, notes)
         await work.wake(project)
         task = await work.task(project, TITLE)
-        [run] = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
+        run, rejected = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
+        assert (rejected.tool, rejected.state) == ("finish", "failed")
         assert (run.exit_code, run.sha256) == (1, hashlib.sha256(b"").hexdigest())
         assert task.failure == "not accepted: The command failed with 1: test -e missing.md."
 

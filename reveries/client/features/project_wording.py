@@ -43,6 +43,7 @@ _ACTIONS: Final = {
     "task.gave_up": "stuck, asked you",
     "task.given_up": "left out",
     "task.needs_research": "needs first",
+    "task.planned": "new task",
     "task.undone": "you undid",
     "task.updated": "changed the task",
     "tool.switched_off": "switched off",

@@ -234,6 +234,10 @@ SELECT (
 SELECT id, task_id, action, details, skill_area, happened_at FROM activities
 WHERE project_id = :project_id AND task_id IS NOT NULL AND action IN ('task.began', 'coherence.warned') ORDER BY id
 
+-- name: tasks_planned
+SELECT task_id FROM activities
+WHERE project_id = :project_id AND task_id IS NOT NULL AND action = 'task.planned'
+
 -- name: activities_since
 -- Activities of outside programs make nothing due.
 SELECT count(*) AS number FROM activities

@@ -1,0 +1,84 @@
+"""What an attempt left behind, as an auditor is shown it: files with their text, commands with their end. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reveries.projects.step_material import FolderFile
+from reveries.tools.results import fence
+
+MOST_EVIDENCE_CHARS: Final = 16_000
+_LEAST_FILE_CHARS: Final = 1_000
+_COMMAND_LINES: Final = 25
+_COMMAND_CHARS: Final = 1_500
+_MOST_COMMANDS: Final = 8
+_SHARE_OF_BEGINNING: Final = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRun:
+    """The last run of a command."""
+
+    command: str
+    exit_code: int
+    output: str
+    changed_after: tuple[str, ...] = ()
+    """Files that were written after it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file as it is now; `text` is None if it is gone, and empty with a reason in `problem` if it is no text."""
+
+    path: str
+    text: str | None
+    problem: str = ""
+
+
+def find_made_files(before: Sequence[FolderFile], after: Sequence[FolderFile]) -> list[str]:
+    """Return the paths that are new or changed."""
+    known = {one.path: (one.size_bytes, one.changed_at) for one in before}
+    return [one.path for one in after if known.get(one.path) != (one.size_bytes, one.changed_at)]
+
+
+def describe_runs(runs: Sequence[CommandRun]) -> list[str]:
+    """Describe commands with exit code and the end of their output."""
+    lines = []
+    for run in runs[-_MOST_COMMANDS:]:
+        after = f", before {', '.join(run.changed_after)} was written" if run.changed_after else ""
+        end = "\n".join(run.output.splitlines()[-_COMMAND_LINES:])[-_COMMAND_CHARS:]
+        lines.append(
+            f"- command, ended with {run.exit_code}{after}:\n{fence(run.command.splitlines())}\n  output:\n{end}"
+        )
+    return lines
+
+
+def describe_files(files: Sequence[FileText], most_chars: int) -> list[str]:
+    """Describe files with their text, line by line, each in its share of `most_chars`."""
+    lines, left = list[str](), most_chars
+    for place, file in enumerate(files):
+        if file.text is None or file.problem:
+            lines.append(f"- file {file.path}: {file.problem or 'it is not there any more'}")
+            continue
+        share = max(_LEAST_FILE_CHARS, left // (len(files) - place))
+        text = cut_middle(file.text, min(share, left))
+        left = max(0, left - len(text))
+        lines.append(f"- file {file.path}, {len(file.text):,} characters:\n{fence(text.splitlines())}")
+    return lines
+
+
+def cut_middle(text: str, most_chars: int) -> str:
+    """Return a text whole, or its beginning and its end with a line that says how much is left out."""
+    if len(text) <= most_chars:
+        return text
+    beginning = int(most_chars * _SHARE_OF_BEGINNING)
+    end = most_chars - beginning
+    cut = len(text) - beginning - end
+    return (
+        f"{text[:beginning]}\n... {cut:,} characters are not shown here ...\n{text[len(text) - end :] if end else ''}"
+    )
+
+
+def order_paths(named: Sequence[str], written: Mapping[str, str], made: Sequence[str]) -> list[str]:
+    """Order files: those named as evidence, those that tools wrote, newest first, and those that commands made."""
+    return list(dict.fromkeys((*named, *reversed(list(written)), *made)))

@@ -1,0 +1,121 @@
+"""What a step of a task is shown besides the steps so far (DESIGN, section 8): the same text in the same order at each
+step of a try, stable parts first, so that a provider reads it from its cache. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reveries.knowledge.model import Chunk
+from reveries.projects.answers import own_answers
+from reveries.projects.model import AgentState, TaskStatus, WorkTask
+from reveries.projects.prompt_material import (
+    KNOWLEDGE_SHARE,
+    ORIENTATION_SHARE,
+    describe_orientation,
+    describe_tasks,
+    list_chunks,
+)
+from reveries.safe_text import one_line
+from reveries.tools.results import fence
+
+_MOST_LISTED_FILES: Final = 200
+_MOST_FILE_CHARS: Final = 6_000
+_MOST_OUTCOME_CHARS: Final = 3_000
+_MOST_OTHER_CHARS: Final = 16_000
+"""Of knowledge that the task does not rest on: it is read again at each step, and a search brings what is missing."""
+_BASIS_CHUNK_CHARS: Final = 6_000
+_OTHER_CHUNK_CHARS: Final = 1_200
+_ANSWERS: Final = 3
+_OTHER_TASKS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """One file of the folder."""
+
+    path: str
+    size_bytes: int
+    changed_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepMaterial:
+    """Texts for the prompt of a step, and the chunk id for each name in them."""
+
+    orientation: str
+    files: str
+    known: str
+    before: str
+    failure: str
+    names: Mapping[str, str]
+
+
+def gather_step_material(
+    state: AgentState,
+    task: WorkTask,
+    chunks: Sequence[Chunk],
+    found: Sequence[Chunk],
+    files: Sequence[FolderFile],
+    *,
+    owner: str,
+    chars: int,
+) -> StepMaterial:
+    """Gather the material. `chunks`: all that the project knows; `found`: what a search for the task brought, best
+    first; `chars`: what fits the context."""
+    basis = order_basis(state, task, chunks)
+    other = [one for one in found if one.id not in {chunk.id for chunk in basis}]
+    room = int(chars * KNOWLEDGE_SHARE)
+    known, names = list_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
+    left = min(_MOST_OTHER_CHARS, room - len(known))
+    more, more_names = list_chunks(other, left, len(names) + 1, most_chunk_chars=_OTHER_CHUNK_CHARS)
+    parts = [text for text, named in ((known, names), (more, more_names)) if named]
+    return StepMaterial(
+        orientation=describe_orientation(state.orientation.content)[: int(chars * ORIENTATION_SHARE)],
+        files=list_files(files),
+        known="\n".join(parts) or "nothing yet",
+        before=_describe_tasks_before(state, task),
+        failure=_describe_failure(state, task, owner),
+        names=names | more_names,
+    )
+
+
+def order_basis(state: AgentState, task: WorkTask, chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Return what must stand before the model: what the task rests on, what the tasks learned that it depends on, and
+    all that the owner answered; each part oldest first."""
+    standing = sorted((one for one in chunks if one.stands), key=lambda one: (one.created_at, one.id))
+    by_id = {one.id: one for one in standing}
+    rests = [by_id[name] for name in task.rests_on if name in by_id]
+    learned = [one for one in standing if one.task_id in task.needs]
+    answers = [one for one in standing if "user_answer" in one.tags]
+    return list({one.id: one for one in (*rests, *learned, *answers)}.values())
+
+
+def list_files(files: Sequence[FolderFile]) -> str:
+    """List the files of the folder by path, with their sizes."""
+    lines = [f"{one.path} ({one.size_bytes:,} bytes)" for one in sorted(files, key=lambda one: one.path)]
+    kept, left = list[str](), _MOST_FILE_CHARS
+    for line in lines[:_MOST_LISTED_FILES]:
+        left -= len(line) + 3
+        if left < 0:
+            break
+        kept.append(line)
+    more = f"\nand {len(lines) - len(kept):,} more: find_files lists them" if len(kept) < len(lines) else ""
+    return fence(kept) + more if lines else "none"
+
+
+def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
+    """What the tasks brought that it depends on, to the end, and the other finished tasks in a line each."""
+    needed = [one for one in state.tasks if one.id in task.needs and one.status is TaskStatus.DONE]
+    done = [one for one in state.tasks if one.status is TaskStatus.DONE and one.id not in task.needs]
+    lines = [f"- {one.title}: {one_line(one.outcome, _MOST_OUTCOME_CHARS)}" for one in needed]
+    if done:
+        lines.append(describe_tasks(done[-_OTHER_TASKS:]))
+    return "\n".join(lines) or "none"
+
+
+def _describe_failure(state: AgentState, task: WorkTask, owner: str) -> str:
+    """Why the last try failed, and what the owner said to the task's own questions."""
+    text = f"An earlier try failed: {task.failure}\nWhat it made still lies in the folder.\n" if task.failure else ""
+    for one in own_answers(state.questions, task.id)[-_ANSWERS:]:
+        text += f"{owner} was asked “{one_line(one.question, 300)}” and said: “{one_line(one.answer)}”\n"
+    return text

@@ -41,6 +41,8 @@ class ParallelModel:
     """A ChatModel whose calls may run concurrently, each on a free slot. An answer arrives as a whole and is then
     streamed word by word."""
 
+    tells_probabilities = False
+
     def __init__(self, process: ModelProcess, name: str, context_tokens: int) -> None:
         self._process = process
         self.name = f"embedded/{name}"

@@ -43,6 +43,8 @@ _SLICE_TOKENS = 40
 class Watched:
     """`model`, and how many calls of it run."""
 
+    tells_probabilities = False
+
     def __init__(self, model: ChatModel) -> None:
         self._model = model
         self.running = 0

@@ -136,6 +136,7 @@ class SlotModel:
         self._reused_tokens = reused_tokens
         self._seed = seed
         self.context_tokens = context_tokens
+        self.tells_probabilities = True
         self._counts: dict[str, int] = {}
         self.first_token_seconds = 0.0
 

@@ -45,11 +45,11 @@ def pick_line(probabilities: Mapping[str, float], memories: Sequence[PromptMemor
 async def find_answer(model: ChatModel, words: str, memories: Sequence[PromptMemory]) -> list[PromptMemory]:
     """Return the memory that answers `words` in the judgement of `model`; none if it fails.
 
-    A model that does not tell its probabilities is told the best match.
+    A model that does not tell its probabilities is not asked: it is told the best match.
     """
     lines = [item for item in memories if item.quote][:MOST_LINES]
-    if not lines:
-        return list(memories[:1])
+    if not lines or not model.tells_probabilities:
+        return list(lines[:1] or memories[:1])
     try:
         async for event in model.stream(reading_prompt(words, lines)):
             if isinstance(event, Finished) and event.first_token is not None:

@@ -191,6 +191,10 @@ class CallWatch:
         return self.model.name
 
     @property
+    def tells_probabilities(self) -> bool:
+        return self.model.tells_probabilities
+
+    @property
     def context_tokens(self) -> int:
         return self.model.context_tokens
 

@@ -36,6 +36,7 @@ class NoModel:
 
     name = "no model"
     context_tokens = _CONTEXT_TOKENS
+    tells_probabilities = False
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[Delta | Finished, None]:
         if prompt.messages:

@@ -57,6 +57,10 @@ class WatchedModel:
         return self._model.name
 
     @property
+    def tells_probabilities(self) -> bool:
+        return self._model.tells_probabilities
+
+    @property
     def context_tokens(self) -> int:
         return self._model.context_tokens
 

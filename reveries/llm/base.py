@@ -115,6 +115,11 @@ class ChatModel(Protocol):
         ...
 
     @property
+    def tells_probabilities(self) -> bool:
+        """Whether `Finished.first_token` is filled for a prompt that `is_aside`."""
+        ...
+
+    @property
     def context_tokens(self) -> int:
         """Limit on the tokens of prompt and answer together."""
         ...

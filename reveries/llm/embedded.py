@@ -137,6 +137,10 @@ class EmbeddedModel:
         return f"embedded/{self._options.name}"
 
     @property
+    def tells_probabilities(self) -> bool:
+        return True
+
+    @property
     def context_tokens(self) -> int:
         return self._options.settings.context_tokens
 

@@ -117,6 +117,10 @@ class HostedModel:
         return self._options.name
 
     @property
+    def tells_probabilities(self) -> bool:
+        return False
+
+    @property
     def context_tokens(self) -> int:
         return self._options.context_tokens
 

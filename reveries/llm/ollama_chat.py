@@ -131,6 +131,10 @@ class OllamaModel:
         return f"ollama/{self._model or 'first'}"
 
     @property
+    def tells_probabilities(self) -> bool:
+        return False
+
+    @property
     def context_tokens(self) -> int:
         return self._settings.context_tokens
 

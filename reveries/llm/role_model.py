@@ -54,6 +54,10 @@ class RoleModel:
         return self._candidates
 
     @property
+    def tells_probabilities(self) -> bool:
+        return self._serving.model.tells_probabilities
+
+    @property
     def context_tokens(self) -> int:
         return self._serving.model.context_tokens
 

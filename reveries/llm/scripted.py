@@ -69,6 +69,10 @@ class ScriptedModel:
         return self._name
 
     @property
+    def tells_probabilities(self) -> bool:
+        return self.first_token is not None
+
+    @property
     def context_tokens(self) -> int:
         return self._context_tokens
 

@@ -60,8 +60,17 @@ async def test_a_model_that_cannot_be_asked_is_told_nothing(tmp_path: Path) -> N
         def fail(prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
             raise ModelUnavailableError("gone")
 
+        talk.model.first_token = {}
         talk.model.stream = fail  # type: ignore[method-assign]
         assert await find_answer(talk.model, "Where?", _lines(0.9)) == []
+
+
+async def test_a_model_that_tells_no_probabilities_is_not_asked(tmp_path: Path) -> None:
+    """Ollama and hosted models: the question would cost a call and say nothing."""
+    async with talking(tmp_path) as talk:
+        lines = _lines(0.9)
+        assert await find_answer(talk.model, "Where?", lines) == lines[:1]
+        assert not talk.model.prompts
 
 
 @pytest.mark.requirement("R-88")

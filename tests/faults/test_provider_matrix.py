@@ -138,7 +138,8 @@ def check_reply(result: TurnResult, events: Events, outcome: Becomes) -> None:
         case Becomes.ANSWERED | Becomes.CAPPED:
             assert draft.reason == ("stop" if outcome is Becomes.ANSWERED else "length"), draft
             assert turn is not None
-            assert not turn.is_partial
+            # A reply that reached its limit is stored as cut.
+            assert turn.is_partial is (outcome is Becomes.CAPPED)
             assert "INTRUDER" not in turn.text
             assert "AFTER THE END" not in turn.text
         case Becomes.CUT:

@@ -154,6 +154,7 @@ class Provider:
     """Of the reservation that was made last: what follows it at once is its call."""
     name: str = "openai/gpt-4.1"
     context_tokens: int = 4096
+    tells_probabilities: bool = False
 
     def tokens(self, text: str) -> int:
         """Return the tokens of `text`; at worst (`share_of_worst` 1) one per byte, like a tokenizer without words.

@@ -28,6 +28,7 @@ class Reasoner:
     words: Sequence[str] = ("Pears.",)
     name: str = "openai/gpt-5-mini"
     context_tokens: int = 16384
+    tells_probabilities: bool = False
     asked: list[Prompt] = field(default_factory=list)
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:

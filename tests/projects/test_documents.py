@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reveries.llm.base import Vectors
+from reveries.llm.tier import Tier
 from reveries.projects.documents import update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.sections import split_text
@@ -102,7 +103,7 @@ async def test_so_it_is_for_a_note_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     note = tmp_path / "notes" / "rent.md"
     embedder = WordEmbedder("all-minilm-l6-v2 of words")
-    async with open_work(tmp_path, small, embedder=embedder) as work:
+    async with open_work(tmp_path, small, tier=Tier.SMALL, embedder=embedder) as work:
         project = await work.store.create("Notes", str(note.parent))
         await work.store.set_goal(project, "Know the rent", None)
         for rent in (900, 950, 900):

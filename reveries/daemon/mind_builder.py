@@ -70,19 +70,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     permission = Permission(
         lambda: in_force.current, lambda: power.is_on_battery, parts.clock, no_room=room.why_to_rest
     )
-    sources = MemoryThoughtSources(
-        memory=parts.memory,
-        database=parts.database,
-        journal=parts.journal,
-        clock=parts.clock,
-        settings=lambda: in_force.current,
-        calendar=calendar,
-        is_running_normally=lambda: health.is_running_normally,
-        chance=chance,
-        count_recent=lambda: count_recent_turns(
-            parts.models.tier(Role.MONOLOGUE), parts.models.monologue.context_tokens
-        ),
-    )
+    sources = _build_sources(parts, calendar, health, chance)
     monologue = _build_monologue(parts, sources, permission, guards, chance)
     activity = Activity(
         parts, conversations=conversations, monologue=monologue, events=events, sleep_pulse=watchdog.sleep
@@ -125,6 +113,21 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     )
     _subscribe(mind)
     return mind
+
+
+def _build_sources(parts: MindParts, calendar: Calendar, health: Health, chance: random.Random) -> MemoryThoughtSources:
+    models, in_force = parts.models, parts.in_force
+    return MemoryThoughtSources(
+        memory=parts.memory,
+        database=parts.database,
+        journal=parts.journal,
+        clock=parts.clock,
+        settings=lambda: in_force.current,
+        calendar=calendar,
+        is_running_normally=lambda: health.is_running_normally,
+        chance=chance,
+        count_recent=lambda: count_recent_turns(models.tier(Role.MONOLOGUE), models.monologue.context_tokens),
+    )
 
 
 def _build_monologue(

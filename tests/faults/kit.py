@@ -54,6 +54,8 @@ _STEP_SECONDS, _LOOK_EVERY_SECONDS = 0.25, 1.0
 _REAL_SECONDS_PER_STEP = 0.001
 _HANG_SECONDS = 600
 """By the loop's time; where that is no machine's, only what is waited for counts (tests/fakes/idle_time_loop.py)."""
+_OWNER = 1_000_000
+"""The number of the client that `Living.say` speaks through."""
 
 _T = TypeVar("_T")
 
@@ -145,8 +147,13 @@ class Living:
             await asyncio.sleep(_REAL_SECONDS_PER_STEP)
 
     async def say(self, words: str) -> tuple[TurnResult, Events]:
+        """One who comes, says `words`, and leaves: thinking goes on at once, not after the minutes after a say."""
         events = Events()
-        return await self.while_time_passes(self.mind.conversation.say(words, events)), events
+        self.mind.conversation.attach(_OWNER)
+        try:
+            return await self.while_time_passes(self.mind.conversation.say(words, events)), events
+        finally:
+            self.mind.conversation.detach(_OWNER)
 
     def start_child(self, name: str, child: Callable[[], Awaitable[None]]) -> None:
         """As the daemon does it; what it raises is written down."""

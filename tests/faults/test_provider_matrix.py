@@ -279,5 +279,8 @@ async def _a_sleep(alive: Living, fault: ProviderFault, outcome: Becomes) -> Non
     if fault.heals:
         await alive.forgive()
         report = await alive.while_time_passes(alive.mind.sleep.consolidate(None, trigger="owner"))
+        if report.left:  # What got no usable answer as part of a conversation is asked about alone in the next pass.
+            report = await alive.while_time_passes(alive.mind.sleep.consolidate(None, trigger="owner"))
         assert not report.left
         assert not report.fallbacks
+        assert not (await alive.memory.stats()).unprocessed

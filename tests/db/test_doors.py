@@ -56,6 +56,9 @@ _DEFAULTS: Final[dict[str, Row]] = {
               "began_at": 1},
     "chunks": {"project_id": "fair", "content": "c", "type": "resource", "confidence": "verified",
                "source": "research", "created_at": 1, "last_accessed_at": 1, "checksum": checksum("", "c")},
+    "proposals": {"project_id": "fair", "title": "t", "due": "", "state": "accepted", "document": "d", "line": 1,
+                  "source_line": "t", "created_at": 1, "checksum": b"c"},
+    "drafts": {"project_id": "fair", "wish": "w", "content": "c", "created_at": 1, "rests_on": "[]", "checksum": b"c"},
 }  # fmt: skip
 _THERE: Final[tuple[tuple[str, Row], ...]] = (
     ("conversations", {"id": "chat"}),
@@ -116,6 +119,8 @@ REFUSED: Final[tuple[tuple[str, str, str, Row], ...]] = (
     ("chunks_guarded", _MADE, "chunks", {"rests_on": '["letter"]'}),
     ("chunks_guarded", _MADE, "chunks", {"rests_on": '["letter"]', "foreign_sources": '["document:b"]'}),
     ("tasks_guarded", _MADE, "tasks", {"rests_on": '["letter"]'}),
+    ("proposals_guarded", _MADE, "proposals", {"task_id": "theirs"}),
+    ("drafts_guarded", _MADE, "drafts", {"rests_on": '["letter"]'}),
     ("questions_guarded", _MADE, "questions", {"task_id": "theirs"}),
     ("steps_guarded", _MADE, "steps", {}),
     ("orientation_guarded", _MADE, "orientation", {}),
@@ -365,12 +370,15 @@ def drop_projects(connection: "dbapi.Connection") -> None:
     """As before schema 10."""
     connection.execute("DROP VIEW chunk_texts")
     for table in (
+        "reminders", "wishes", "proposals", "drafts",
         "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "steps", "activities",
         "grants", "question_blocks", "questions", "task_needs", "tasks",
         "orientation", "goals", "projects",
     ):  # fmt: skip
         connection.execute(f"DROP TABLE {table}")
     connection.execute("ALTER TABLE usage_ledger DROP COLUMN project_id")
+    connection.execute("ALTER TABLE usage_ledger DROP COLUMN reasoning_tokens")
+    connection.execute("ALTER TABLE structured_answers DROP COLUMN schema_refused_at")
 
 
 def as_schema_6(file: Path) -> None:
@@ -386,6 +394,8 @@ def as_schema_6(file: Path) -> None:
             connection.execute("UPDATE consolidation_changes SET change_set = ? WHERE id = ?", (_lost(text), change_id))
         connection.execute("DROP TABLE model_tiers")
         connection.execute("ALTER TABLE conversations DROP COLUMN channel")
+        for column in ("closed_threads", "past_facts", "days"):
+            connection.execute(f"ALTER TABLE self_model DROP COLUMN {column}")
         drop_projects(connection)
         connection.execute("PRAGMA user_version=6")
         connection.commit()

@@ -72,8 +72,8 @@ JOIN episodes ON episodes.id = coalesce(episode_sources.episode_id, deep_texts.o
 WHERE episodes.dormant = 1 AND deep_texts.said_at >= :start AND deep_texts.said_at < :end
 ORDER BY deep_texts.said_at LIMIT :limit;
 
--- Text without spaces is one word to the word index: its parts are looked for in the texts.
 -- name: count_with_part
+-- Text without spaces is one word to the word index: its parts are looked for in the texts.
 SELECT count(*) AS texts FROM (SELECT 1 FROM deep_texts WHERE instr(text, :term) LIMIT :limit);
 
 -- name: by_parts

@@ -14,9 +14,6 @@ SELECT turns.* FROM turns JOIN conversations ON conversations.id = turns.convers
 WHERE conversations.source = :source
 ORDER BY turns.conversation_id, turns.position;
 
--- name: experiences
-SELECT * FROM raw_experiences WHERE id IN (SELECT value FROM json_each(:ids));
-
 -- name: withdrawn
 SELECT experience_id FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json_each(:ids));
 

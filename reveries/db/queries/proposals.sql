@@ -8,7 +8,7 @@ INSERT INTO proposals (id, project_id, title, due, state, document, line, source
 VALUES (:id, :project_id, :title, :due, 'proposed', :document, :line, :source_line, :now, :foreign_sources, :checksum)
 
 -- name: move
--- Its line stands somewhere else in the document, or is back; what the owner decided stays.
+-- Its line stands somewhere else in the document, or is back: what the owner decided stays.
 UPDATE proposals SET line = :line, state = CASE WHEN state = 'gone' THEN 'proposed' ELSE state END WHERE id = :id
 
 -- name: note_gone

@@ -902,8 +902,9 @@ CREATE TABLE chunks (
     decay_rate REAL NOT NULL DEFAULT 0.05 CHECK (decay_rate >= 0),
     superseded_by TEXT REFERENCES chunks (id) ON DELETE SET NULL,
     names TEXT CHECK (json_valid(names)),
-    first_line INTEGER NOT NULL DEFAULT 0,     -- of its document, from 1; 0: unknown
-    lead TEXT NOT NULL DEFAULT ''              -- the headings before it in its document, as they stand there
+    first_line INTEGER NOT NULL DEFAULT 0,     -- of its document, from 1; 0: not in its latest version, or unknown
+    lead TEXT NOT NULL DEFAULT '',             -- the headings before it in its document, as they stand there
+    written_on TEXT NOT NULL DEFAULT ''        -- the day on which its file last changed when it was first read
 ) STRICT;
 CREATE INDEX chunks_by_project ON chunks (project_id, type);
 CREATE INDEX chunks_by_confidence ON chunks (project_id, confidence);

@@ -15,7 +15,6 @@ _TO_DO: Final = re.compile(
     re.IGNORECASE,
 )
 _OPEN: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('open'))}(?!\w)", re.IGNORECASE)
-_FINDS_OUT: Final = re.compile(rf"(?<!\w){alternation(VOCABULARY.words('finds_out'))}\W*$", re.IGNORECASE)
 _TAG: Final = re.compile(
     r"(?:n['’]t (?:it|he|she|they|we|you)|,\s*(?:oder|nicht wahr|gell|ne|n['’]est-ce pas|hein|verdad|no|vero|toch|hè"
     r"|right|eh|ok|okay|ikke sant))\s*\?",
@@ -54,7 +53,7 @@ def _is_open(line: Line, lines: Sequence[Line], place: int) -> bool:
         return False
     if is_to_do(raw):
         return not _is_answered(lines, place)
-    if _OPEN.search(raw) or _FINDS_OUT.search(raw.rstrip()):
+    if _OPEN.search(raw):
         return True
     return _asks(line, raw) and not _is_answered(lines, place)
 

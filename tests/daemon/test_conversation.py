@@ -346,7 +346,7 @@ async def test_a_long_conversation_folds_and_nothing_over_the_context_is_sent(tm
 async def test_a_long_history_is_folded_when_the_conversation_rests_and_read_ahead_before_anybody_waits(
     tmp_path: Path,
 ) -> None:
-    async with talking(tmp_path, settings=small(), context_tokens=1024, tier=Tier.CAPABLE) as talk:
+    async with talking(tmp_path, settings=small(), context_tokens=2048, tier=Tier.CAPABLE) as talk:
         longest = 0
         while not talk.around.folded:
             await talk.say("Today I counted herons by the river again, and wrote it down with care.")

@@ -152,13 +152,16 @@ async def test_a_cancelled_reply_is_kept_as_far_as_it_went(living: Living) -> No
 
 
 @pytest.mark.requirement("R-30", "R-31", "R-39", "R-41", "R-95", "RA-5")
-async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(living: Living) -> None:
+async def test_it_thinks_when_the_window_closes_and_remembers_the_thought(living: Living) -> None:
     """With the breaker as it ships: the small model's thought may be cut, and is remembered all the same."""
     living.thinks, living.settings = True, _with_breaker(living.settings)
     await living.wake()
-    async with living.client() as watcher, living.client() as talker:
+    async with living.client() as watcher, living.client() as reader:
         watcher.send(protocol.Observe(watcher.number()))
-        await talker.say("I am worried about my thesis on lichens.")
+        async with living.client() as talker:
+            talker.send(protocol.Attach(talker.number()))
+            await talker.next_of(protocol.Attached)
+            await talker.say("I am worried about my thesis on lichens.")
         began = await watcher.next_of(protocol.ThoughtBegan)
         assert began.reason
         await watcher.next_of(protocol.ThoughtToken)
@@ -166,11 +169,11 @@ async def test_it_thinks_when_the_conversation_rests_and_remembers_the_thought(l
         assert ended.tokens > 0
 
         async def is_logged() -> bool:
-            talker.send(protocol.AskThoughts(talker.number(), 0.0))
-            thoughts = (await talker.next_of(protocol.Thoughts)).thoughts
+            reader.send(protocol.AskThoughts(reader.number(), 0.0))
+            thoughts = (await reader.next_of(protocol.Thoughts)).thoughts
             return bool(thoughts and thoughts[0].text and thoughts[0].why_ended)
 
-        await talker.until(is_logged)
+        await reader.until(is_logged)
 
 
 @pytest.mark.requirement("B5")

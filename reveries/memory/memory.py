@@ -280,6 +280,12 @@ class Memory:
         pulse = self.light_sleep_pulse
         return await pulse.during(self._light_sleep.run(pulse.beat_on_call(progress), stop))
 
+    async def make_latest_recallable(self) -> None:
+        """Make what was said last recallable, before somebody looks for it: one batch, and none beside another pass."""
+        if not self._light_sleep.running.locked():
+            stop = asyncio.Event()
+            await self.light_sleep(lambda _done, _total: stop.set(), stop)
+
     @contextlib.asynccontextmanager
     async def pause_light_sleep(self) -> AsyncIterator[None]:
         """Keep light sleep from running within the block. Waits for a running pass to end first."""

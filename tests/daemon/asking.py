@@ -86,5 +86,5 @@ def storage_is_kept(error: StorageLostError) -> None:
 def _parts(talk: "Talk") -> dict[str, object]:
     conversations = ConversationRegistry()
     conversations.add(talk.conversation)
-    parts = {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock}
+    parts = {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock, "safe_because": ""}
     return {**parts, "conversations": conversations}

@@ -202,6 +202,19 @@ async def test_why_of_a_turn_without_recall_says_so(tmp_path: Path) -> None:
         assert told.entry.by_turn
 
 
+async def test_what_was_said_a_moment_ago_is_found(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say("The pear tree by the old wall survived the storm")
+        found = await ask(talk, protocol.Search(1, "pear tree"), protocol.Found)
+        assert "The pear tree by the old wall survived the storm" in [turn.text for turn in found.turns]
+
+
+async def test_the_timeline_has_what_was_said_a_moment_ago(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say("The pear tree by the old wall survived the storm")
+        assert "pear tree" in str(await ask(talk, protocol.AskTimeline(1, "", "", 10), protocol.Timeline))
+
+
 async def test_a_search_of_a_period_brings_what_was_said_then(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         await remember(talk, "The pear tree in bloom", days_ago=400.0)

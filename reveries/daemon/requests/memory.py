@@ -41,6 +41,8 @@ async def search_memory(call: Call, request: protocol.Search) -> protocol.Found:
         mind.clock.now(),
         is_day_first=mind.memory.live.is_day_first,
     )
+    if not mind.safe_because:
+        await mind.memory.make_latest_recallable()
     recall = await mind.memory.search(request.query, request.limit, period=period, is_explained=is_explained)
     deep = await mind.memory.search_deep(request.query, request.limit) if request.deep is True else None
     seconds = mind.clock.monotonic() - began

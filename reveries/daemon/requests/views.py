@@ -28,6 +28,8 @@ _CENTRES = 8
 async def show_timeline(call: Call, request: protocol.AskTimeline) -> protocol.Timeline:
     now, live = call.mind.clock.now(), call.mind.memory.live
     period = parse_period(request.since, request.until, now, is_day_first=live.is_day_first)
+    if not call.mind.safe_because:
+        await call.mind.memory.make_latest_recallable()
     return timeline(live, period, request.limit, now, request.request_id)
 
 

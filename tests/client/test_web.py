@@ -419,6 +419,7 @@ async def test_chromium_draws_the_conversation_and_asks_no_other_host(
             picture = base64.b64decode((await page.do("Page.captureScreenshot"))["data"])
         if keep := os.environ.get("REVERIES_KEEP_PICTURES"):
             await asyncio.to_thread((Path(keep) / "web.png").write_bytes, picture)
+        assert await page.value("document.activeElement.className") == "xterm-helper-textarea", "one can type at once"
         assert await page.value("location.href") == f"{base(opened)}/"
         assert await page.value("window.open('http://evil.example')") is None
         assert TOKEN not in str(await page.value("document.documentElement.outerHTML"))

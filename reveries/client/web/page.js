@@ -11,4 +11,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const key = sessionStorage.getItem("key");
   document.body.classList.toggle("keyless", !key);
   document.querySelector("#terminal").dataset.sessionWebsocketUrl += key;
+  new MutationObserver((_changes, observer) => {
+    const keyboard = document.querySelector(".xterm-helper-textarea");
+    if (keyboard && document.body.classList.contains("-first-byte")) {
+      keyboard.focus();  // One can type at once, without a click.
+      observer.disconnect();
+    }
+  }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
 });

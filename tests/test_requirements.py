@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.goals import GOALS, WITHOUT_A_TEST
-from tests.requirements import REQUIREMENTS, Shown, find_unknown, find_untested, read_markers
+from tests.requirements import REQUIREMENTS, RowState, Shown, find_unknown, find_untested, read_markers
 
 
 def test_every_requirement_and_every_goal_has_a_test_or_a_reason() -> None:
@@ -14,11 +14,17 @@ def test_every_marker_names_a_requirement_or_a_goal() -> None:
     assert not find_unknown(read_markers())
 
 
-def test_the_list_is_whole() -> None:
-    """Of projects stand those that are built (V-n); the rest comes with what shows it."""
-    rows = list(REQUIREMENTS)
-    assert rows[:173] == [f"R-{number}" for number in range(1, 174)]
-    assert rows[173:] == sorted(rows[173:], key=lambda row: int(row.removeprefix("V-")))
+def test_every_row_of_both_specifications_stands_in_the_list_with_its_state() -> None:
+    rows = [f"R-{number}" for number in range(1, 174)] + [f"V-{number}" for number in range(1, 138)]
+    assert list(REQUIREMENTS) == rows
+    for row in REQUIREMENTS.values():
+        assert row.title.endswith(".")
+        assert row.state is RowState.SHOWN or len(row.reason.split()) >= 10  # A reason, not a word.
+
+
+def test_what_is_replaced_or_missing_is_not_said_to_be_shown_by_a_test() -> None:
+    unshown = {name for name, row in REQUIREMENTS.items() if row.state is not RowState.SHOWN}
+    assert not unshown & {marker.requirement for marker in read_markers()}
 
 
 def test_a_reason_is_given_only_for_a_goal_that_has_no_test() -> None:

@@ -185,7 +185,7 @@ class BetweenTasks:
         assert state.goal is not None
         if any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
             return
-        questions = (criteria_question(state.goal),)
+        questions = (criteria_question(state.goal.text),)
         async with self.store.transaction() as transaction:
             for question in questions:
                 await self.store.put_question(transaction, state.project.id, question)

@@ -48,14 +48,14 @@ def score_task(task: WorkTask, goal: str, orientation: Orientation, cosine: floa
     own = _words_of(task, goal)
     if not own:
         return max(0.0, min(1.0, cosine)) if _words_of(task, "") else 1.0
-    share = len(own & _goal_words(goal, orientation)) / len(own)
+    share = len(own & _goal_words(goal, orientation, task)) / len(own)
     by_words = LEAST_SCORE + (1.0 - LEAST_SCORE) * share if share else 0.0
     return max(0.0, min(1.0, max(by_words, cosine)))
 
 
 def shares_words(task: WorkTask, goal: str, orientation: Orientation) -> bool:
     """Whether words alone show that the task serves the goal."""
-    return not _words_of(task, "") or bool(_words_of(task, goal) & _goal_words(goal, orientation))
+    return not _words_of(task, "") or bool(_words_of(task, goal) & _goal_words(goal, orientation, task))
 
 
 def measure_coherence(
@@ -93,12 +93,14 @@ def _words_of(task: WorkTask, goal: str) -> set[str]:
     description = " ".join(task.description.split())
     quoted = re.compile(re.escape(" ".join(goal.split())), re.IGNORECASE) if goal.strip() else None
     own = quoted.sub(" ", description) if quoted is not None else description
-    return set(terms_of(f"{task.title} {own} {task.skill_area}"))
+    return set(terms_of(f"{task.title} {own}"))
 
 
-def _goal_words(goal: str, orientation: Orientation) -> set[str]:
-    texts = [goal, *(one.text for one in orientation.success_criteria), *(one.skill for one in orientation.skill_map)]
-    return set(terms_of(" ".join(texts)))
+def _goal_words(goal: str, orientation: Orientation, task: WorkTask) -> set[str]:
+    """The words of the goal, its criteria and its areas, but for the area of the task: a plan names both, so that the
+    one says nothing for the other."""
+    areas = [one.skill for one in orientation.skill_map if one.skill.casefold() != task.skill_area.casefold()]
+    return set(terms_of(" ".join([goal, *(one.text for one in orientation.success_criteria), *areas])))
 
 
 def _same_area(tasks: Sequence[WorkTask]) -> str:

@@ -11,7 +11,7 @@ from reveries.db.database import Transaction
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG
-from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG
+from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG, GIVEN_TAG
 from reveries.projects.model import (
     AgentState,
     Orientation,
@@ -27,7 +27,7 @@ from reveries.projects.orientation_rewrite import Proposal, RewriteInput, rewrit
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_shown_reached
+from reveries.projects.triggers import DECISION_TRIGGER, INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_shown_reached
 from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, is_yes
 from reveries.prompts import prompt
@@ -79,6 +79,8 @@ async def write_orientation(
         proposal = replace(proposal, success_criteria=plain.success_criteria)
     elif not proposal.success_criteria:
         proposal = replace(proposal, success_criteria=None)
+    if given_criteria := _given_criteria(state):
+        proposal = replace(proposal, success_criteria=given_criteria)
     if not proposal.skills:
         proposal = replace(proposal, skills=plain.skills)
     old = state.orientation
@@ -107,7 +109,7 @@ async def write_orientation(
 def is_news(state: AgentState, chunks: Sequence[Chunk], triggers: AbstractSet[str]) -> bool:
     """Whether a page is worth a request: for a goal, for answers, when a premise fell, when it is old or long, and else
     when something was learned that is verified. What tasks became of code writes by itself. Pure."""
-    if triggers - {"milestone", "all-done", "planned"}:
+    if triggers - {"milestone", "all-done", "planned", DECISION_TRIGGER}:
         return True
     since = state.orientation.written_at
     return any(
@@ -181,7 +183,7 @@ def _plain_proposal(state: AgentState) -> Proposal:
     areas = tuple(dict.fromkeys(task.skill_area for task in state.tasks if task.skill_area))
     return Proposal(
         vision_summary=state.goal.text[:_LONGEST_VISION],
-        success_criteria=_said_of_project(_asked_of_goal(state), CRITERIA_TAG),
+        success_criteria=_given_criteria(state) or _said_of_project(_asked_of_goal(state), CRITERIA_TAG),
         constraints=_said_of_project(state.questions, CONSTRAINTS_TAG),
         skills=tuple(SkillNode(area) for area in areas),
     )
@@ -197,6 +199,12 @@ def _keep_written(plain: Proposal, page: Orientation) -> Proposal:
 def _asked_of_goal(state: AgentState) -> list[OwnerQuestion]:
     """Return the questions since the goal was set; answers about an earlier goal do not apply to this one."""
     return [one for one in state.questions if state.goal is not None and one.asked_at >= state.goal.said_at]
+
+
+def _given_criteria(state: AgentState) -> tuple[str, ...]:
+    """Return the criteria that the owner said last with the goal itself."""
+    given = [one for one in _asked_of_goal(state) if {GIVEN_TAG, CRITERIA_TAG} <= set(one.context_tags)]
+    return _said_of_project(given[-1:], CRITERIA_TAG)
 
 
 def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
 from reveries.projects.task_store import NewTask
-from reveries.projects.triggers import rewrite_after_task
+from reveries.projects.triggers import DECISION_TRIGGER, rewrite_after_task
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, WorkMemory
 
@@ -76,8 +76,9 @@ class TaskResults:
             await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
             await self._note_reached(transaction, task, verdict.reached)
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
-            if trigger := rewrite_after_task(task, tasks, state.orientation.content):
-                await self.store.note_rewrite_due(transaction, state.project, trigger)
+            decided = DECISION_TRIGGER if any(one.type is ChunkType.DECISION for one in learnings) else ""
+            if due := [one for one in (rewrite_after_task(task, tasks, state.orientation.content), decided) if one]:
+                await self.store.note_rewrite_due(transaction, state.project, *due)
             await self.memory.put_experience(transaction, experience, is_tainted=bool(task.foreign_sources))
         self.report_event("done", f"{task.title}: {result.outcome}")
         await self.memory.light_sleep()

@@ -7,7 +7,7 @@ from typing import Final
 
 from reveries.knowledge.model import Chunk
 from reveries.projects.answers import own_answers
-from reveries.projects.model import AgentState, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, TaskStatus, WorkStep, WorkTask
 from reveries.projects.prompt_material import (
     KNOWLEDGE_SHARE,
     ORIENTATION_SHARE,
@@ -27,6 +27,9 @@ _BASIS_CHUNK_CHARS: Final = 6_000
 _OTHER_CHUNK_CHARS: Final = 1_200
 _ANSWERS: Final = 3
 _OTHER_TASKS: Final = 20
+_PAST_CALLS: Final = 12
+_PAST_CALL_CHARS: Final = 160
+"""Of the arguments, and of the result: enough to see what was tried and what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,10 @@ def gather_step_material(
     *,
     owner: str,
     chars: int,
+    past_steps: Sequence[WorkStep] = (),
 ) -> StepMaterial:
     """Gather the material. `chunks`: all that the project knows; `found`: what a search for the task brought, best
-    first; `chars`: what fits the context."""
+    first; `chars`: what fits the context; `past_steps`: the calls of the try before this one."""
     basis = order_basis(state, task, chunks)
     other = [one for one in found if one.id not in {chunk.id for chunk in basis}]
     room = int(chars * KNOWLEDGE_SHARE)
@@ -74,7 +78,7 @@ def gather_step_material(
         files=list_files(files),
         known="\n".join(parts) or "nothing yet",
         before=_describe_tasks_before(state, task),
-        failure=_describe_failure(state, task, owner),
+        failure=_describe_failure(state, task, owner, past_steps),
         names=names | more_names,
     )
 
@@ -113,9 +117,22 @@ def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
     return "\n".join(lines) or "none"
 
 
-def _describe_failure(state: AgentState, task: WorkTask, owner: str) -> str:
-    """Why the last try failed, and what the owner said to the task's own questions."""
+def pick_past_steps(steps: Sequence[WorkStep], task: WorkTask) -> list[WorkStep]:
+    """Return the tool calls of the last try before the current one, oldest first, of a task whose last try failed."""
+    past = [one for one in steps if one.reach and one.attempt < task.tries and task.failure]
+    last = max((one.attempt for one in past), default=0)
+    return [one for one in past if one.attempt == last][-_PAST_CALLS:]
+
+
+def _describe_failure(state: AgentState, task: WorkTask, owner: str, past_steps: Sequence[WorkStep]) -> str:
+    """Why the last try failed and what it did, and what the owner said to the task's own questions."""
     text = f"An earlier try failed: {task.failure}\nWhat it made still lies in the folder.\n" if task.failure else ""
+    if past_steps:
+        lines = [
+            f"{one.tool} {one_line(one.arguments, _PAST_CALL_CHARS)}: {one_line(one.result, _PAST_CALL_CHARS)}"
+            for one in past_steps
+        ]
+        text += f"It did this:\n{fence(lines)}\n"
     for one in own_answers(state.questions, task.id)[-_ANSWERS:]:
         text += f"{owner} was asked “{one_line(one.question, 300)}” and said: “{one_line(one.answer)}”\n"
     return text

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -59,6 +59,14 @@ class NewQuestion:
     task_id: str | None = None
     payload: str = "{}"
     foreign_sources: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class SaidWithGoal:
+    """A question that the owner answers with the goal itself."""
+
+    question: NewQuestion
+    answer: str
 
 
 class ProjectStore:
@@ -237,10 +245,12 @@ class ProjectStore:
             await self.log(transaction, project_id, "project.created")
         return await self.find(project_id)
 
-    async def set_goal(self, project: Project, text: str, dollars_limit: float | None) -> Goal:
+    async def set_goal(
+        self, project: Project, text: str, dollars_limit: float | None, said: Sequence[SaidWithGoal] = ()
+    ) -> Goal:
         """Set the goal that applies from the next task on (V-50, V-90); a limit of 0: none. The text of the current or
         pending goal again changes only its limit, and that only if one is given; of a goal that is reached, it is a new
-        goal. Raises UsageError."""
+        goal. `said`: what the owner says with it. Raises UsageError."""
         text = text.strip()
         if not text or len(text) > LONGEST_GOAL_CHARS:
             raise UsageError(
@@ -254,6 +264,10 @@ class ProjectStore:
                 goal = await self._put_goal(transaction, project, text, dollars_limit or None)
             else:
                 goal = await self._limit_goal(transaction, project, same, dollars_limit)
+            for one in said:
+                asked_id = await self.put_question(transaction, project.id, one.question)
+                answered = {"id": asked_id, "answer": one.answer, "now": self.now, "program": ""}
+                await transaction.run("projects.answer_question", answered | {"foreign_sources": "[]"})
             await self.clear_rest(transaction, project.id)
         return goal
 

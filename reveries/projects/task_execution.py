@@ -8,13 +8,21 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk, SearchFilters
+from reveries.knowledge.model import (
+    Chunk,
+    ChunkSource,
+    ChunkType,
+    Confidence,
+    NewChunk,
+    RelationType,
+    SearchFilters,
+)
 from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
 from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
 from reveries.projects.prompt_material import format_today
-from reveries.projects.step_material import StepMaterial, gather_step_material
+from reveries.projects.step_material import StepMaterial, gather_step_material, pick_past_steps
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel
@@ -114,6 +122,13 @@ class Workplace:
 # --- the capable model's answer (V-87) --------------------------------------------------------------------------------
 
 
+class StatedRelation(msgspec.Struct, frozen=True):
+    """How what was learned relates to something that is known, by its name (V-55)."""
+
+    to: str
+    type: Literal["replaces", "contradicts", "supports", "requires"]
+
+
 class Learning(msgspec.Struct, frozen=True):
     content: Annotated[str, msgspec.Meta(min_length=1)]
     type: ChunkType = ChunkType.INSIGHT
@@ -121,6 +136,7 @@ class Learning(msgspec.Struct, frozen=True):
     confidence: Confidence = Confidence.INFERRED
     rests_on: tuple[str, ...] = ()
     quote: str = ""
+    relations: tuple[StatedRelation, ...] = ()
 
 
 class FinishStep(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
@@ -202,9 +218,11 @@ class _Review:
 async def _gather_material(place: Workplace, task: WorkTask, tools: TaskTools) -> StepMaterial:
     found = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
     chunks = await place.store.knowledge.of_project(task.project_id)
+    past_steps = pick_past_steps(await place.store.tasks.steps_of(task.id), task)
+    place.seen_sources.update(*(one.foreign_sources for one in past_steps))
     material = gather_step_material(
         place.state, task, chunks, found, await tools.list_folder(), owner=place.model.owner,
-        chars=place.model.context_chars,
+        chars=place.model.context_chars, past_steps=past_steps,
     )  # fmt: skip
     shown = set(material.names.values())
     place.seen_sources.update(*(one.foreign_sources for one in chunks if one.id in shown))
@@ -275,4 +293,5 @@ def _new_chunk(task: WorkTask, learning: Learning, ids: Mapping[str, str]) -> Ne
         tags=tuple(tag.lower() for tag in (*learning.tags, task.skill_area) if tag),
         rests_on=rests,
         task_id=task.id,
+        related_to=tuple((ids[one.to], RelationType(one.type)) for one in learning.relations if one.to in ids),
     )

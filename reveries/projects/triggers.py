@@ -14,6 +14,8 @@ REACHED_TAG = "reached"
 """Tag of the question whether the goal is reached; as INTAKE_TAG."""
 ABOUT_REACHED = "whether the goal is reached"
 """Details of the log entries when that is asked and answered."""
+DECISION_TRIGGER = "decision"
+"""A task decided something: code puts it onto the page, without a request."""
 SETTLED_TRIGGER = "settled"
 """The owner said how to go on after a premise fell."""
 

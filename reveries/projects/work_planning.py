@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from reveries.knowledge.model import Chunk
+from reveries.projects.coherence import describe_coherence
 from reveries.projects.model import AgentState, Phase, QuestionStatus, SkillNode, TaskKind, TaskStatus, WorkTask
 from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.orientation_rewrite import Proposal
@@ -20,6 +21,7 @@ from reveries.projects.prompt_material import (
     format_today,
     gather_material,
 )
+from reveries.projects.result_audit import read_coherence
 from reveries.projects.step_material import FolderFile, list_files
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
@@ -147,7 +149,7 @@ class WorkPlanning:
             goal=state.goal.text,
             today=format_today(self.store.now),
             files=list_files(around.files),
-            orientation=describe_orientation(state.orientation.content),
+            orientation=await self._describe_page(state),
             known=material.known,
             done=describe_tasks([one for one in state.tasks if one.status is TaskStatus.DONE]),
             open="\n".join(listed) or "none",
@@ -155,6 +157,11 @@ class WorkPlanning:
             means=around.means,
         )
         return await model.ask("plan", text, WorkPlan, tokens=_ANSWER_TOKENS)
+
+    async def _describe_page(self, state: AgentState) -> str:
+        """Return the page, and what of the work does not keep to the goal: the next plan sets it right (V-13)."""
+        notes = describe_coherence(await read_coherence(self.store, state))
+        return "\n".join([describe_orientation(state.orientation.content), *(f"noticed: {one}" for one in notes)])
 
     async def _droppable(
         self, state: AgentState, open_tasks: Sequence[WorkTask], numbers: Sequence[int]

@@ -11,6 +11,7 @@ from reveries.protocol.registry import request
 FolderPath = Annotated[str, msgspec.Meta(max_length=1000)]
 GrantName = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 GoalText = Annotated[str, msgspec.Meta(max_length=1_000_000)]
+CriterionText = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class ProjectLine(msgspec.Struct, frozen=True):
@@ -327,12 +328,16 @@ class RevokeGrant(Request, frozen=True):
 @request(answer=ProjectDetail)
 class SetGoal(Request, frozen=True):
     """Set the goal of a project, from the next task on; `dollars_limit` 0: no limit but the budget. The text of a
-    goal that is not reached again changes only the limit; null leaves it, and is no limit for a new goal. Answered by
+    goal that is not reached again changes only the limit; null leaves it, and is no limit for a new goal. What is said
+    with it (how one sees that it is reached, by when, what else counts) is kept like answers. Answered by
     `ProjectDetail`."""
 
     project: ProjectName
     text: GoalText
     dollars_limit: Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None = None
+    success_criteria: Annotated[list[CriterionText], msgspec.Meta(max_length=20)] = msgspec.field(default_factory=list)
+    timeline: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    context: Annotated[str, msgspec.Meta(max_length=4000)] = ""
 
 
 @request(answer=ProjectDetail)

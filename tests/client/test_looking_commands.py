@@ -36,6 +36,7 @@ def test_looking_at_a_mind_that_sleeps_says_how_to_wake_it(home: Home, words: tu
     assert ran.err == "reveries: The mind is asleep. Wake it: reveries wake\n"
 
 
+@pytest.mark.requirement("V-106")
 @pytest.mark.parametrize(
     ("words", "said"),
     [

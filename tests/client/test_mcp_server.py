@@ -162,6 +162,15 @@ async def test_each_project_offers_the_resources_of_the_groups_that_are_served(
     assert templates == parts
 
 
+async def test_a_program_that_is_served_the_page_alone_reads_no_document_by_its_address() -> None:
+    daemon = ScriptedDaemon(answers=_STATE, servers=("orientation",))
+    async with Client(build_server(daemon)) as client:
+        assert (await client.read_resource("reveries://projects/Shed/orientation")).contents
+        for part in ("documents", "tasks"):
+            with pytest.raises(MCPError, match="There is no resource"):
+                await client.read_resource(f"reveries://projects/Shed/{part}")
+
+
 async def test_a_project_is_found_by_its_encoded_name_and_its_documents_are_those_that_hold() -> None:
     def chunk(chunk_id: str, kind: str, fell_because: str = "") -> protocol.ChunkEntry:
         return protocol.ChunkEntry(chunk_id, "Title", "Text", kind, "verified", fell_because, [])

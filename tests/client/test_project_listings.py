@@ -80,6 +80,7 @@ async def browser(
             yield Shown(life, app, pilot)
 
 
+@pytest.mark.requirement("V-106")
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home: Home, size: tuple[int, int]) -> None:
     async with browser(home, ProjectListing, size) as shown:

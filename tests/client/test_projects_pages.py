@@ -58,6 +58,7 @@ def text(page: Page) -> str:
     return "\n".join("".join(part.text for part in row) for row in page)
 
 
+@pytest.mark.requirement("V-126")
 def test_a_project_at_a_glance_says_how_far_it_is_what_comes_and_what_it_asks() -> None:
     shown = text(projects_page([LINE], NOW))
     for words in (

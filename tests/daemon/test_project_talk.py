@@ -174,6 +174,7 @@ async def test_asked_why_only_what_the_task_rests_on_is_read_and_not_for_longer_
 NOTE = PromptMemory("c1", None, "- (1) 40 euros.", project="Piano")
 
 
+@pytest.mark.requirement("V-12")
 async def test_what_a_project_knows_stands_before_the_model_and_is_told_to_the_client(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         talk.around.known = [NOTE]

@@ -1,5 +1,7 @@
 """A wish in the chat becomes a question, and only a yes right after it changes a project."""
 
+import pytest
+
 from reveries import protocol
 from reveries.config import Home
 from reveries.projects.model import TaskKind, TaskStatus, WorkTask
@@ -30,6 +32,7 @@ async def say(life: Living, words: str, *, off_record: bool = False) -> str:
     return (await life.mind.conversation.say(words, Events(), off_record=off_record)).draft.text
 
 
+@pytest.mark.requirement("V-12")
 async def test_a_wish_is_asked_back_and_a_yes_applies_it_a_no_or_other_words_do_not(home: Home) -> None:
     async with living(home, worker(), PatientClock(NOON), QUIET) as life:
         await begin(life)

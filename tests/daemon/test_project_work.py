@@ -529,7 +529,7 @@ async def test_a_task_in_doubt_is_shown_to_the_owner_and_to_whoever_asks_for_the
         assert page.foreign_sources == ["x"]
 
 
-@pytest.mark.requirement("V-59", "V-74")
+@pytest.mark.requirement("V-59", "V-74", "V-120")
 async def test_forgetting_and_sleep_give_the_index_back_and_sleep_deletes_old_pairs(home: Home) -> None:
     clock = PatientClock(NOON)
     async with living(home, worker(), clock, QUIET) as life:

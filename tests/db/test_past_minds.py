@@ -83,7 +83,7 @@ def test_there_is_a_mind_of_every_earlier_schema() -> None:
     assert max(file.stat().st_size for file in PAST.iterdir()) < 200_000
 
 
-@pytest.mark.requirement("C1", "R-155")
+@pytest.mark.requirement("C1", "R-155", "V-127")
 @pytest.mark.parametrize("version", ALL_BEFORE)
 async def test_it_is_brought_up_to_date_and_holds_what_it_held(tmp_path: Path, version: int) -> None:
     file = unpacked(version, tmp_path)

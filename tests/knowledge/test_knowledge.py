@@ -135,7 +135,7 @@ async def test_relations_are_stored_with_a_chunk_and_followed_both_ways(tmp_path
         assert [one.last_activated_at for one in await relations_of_chunk(database, other)] == [NOW]
 
 
-@pytest.mark.requirement("V-57", "V-58", "V-59", "V-137")
+@pytest.mark.requirement("V-57", "V-58", "V-59", "V-137", "V-6")
 async def test_what_is_found_together_in_four_wakes_is_related_and_in_a_fifth_more_so(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, database):
         await knowledge.store(PROJECT, [new_chunk("Oak floors cost 20."), new_chunk("The hall needs oak floors soon.")])
@@ -363,6 +363,28 @@ async def test_a_chunk_is_related_to_what_it_is_like(tmp_path: Path) -> None:
         [made] = await knowledge.relations(PROJECT)
         assert (made.type, made.weight, made.is_implicit) == (RelationType.RELATED_TO, 0.2, True)
         assert made.context_tags == ("floor", "research")
+
+
+@pytest.mark.requirement("V-63")
+async def test_a_chunk_is_related_to_the_five_that_it_is_most_like_and_to_no_sixth(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        words = "Wide oak floors suit damp halls and cold cellars well wherever salt water comes in."
+        for place in ("Bergen", "Oslo", "Malmö", "Turku", "Riga", "Gdansk", "Kiel"):
+            await knowledge.store(PROJECT, [new_chunk(f"{words} So they built in {place}.")])
+        [last] = await knowledge.store(PROJECT, [new_chunk(f"{words} Nobody disagreed.")])
+        assert len([one for one in await knowledge.relations(PROJECT) if one.from_id == last]) == 5
+
+
+@pytest.mark.requirement("V-113", "V-129")
+async def test_every_type_of_chunk_and_of_relation_can_be_stored(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path) as (knowledge, _):
+        new = [new_chunk(f"{type_.value} number {place}", type=type_) for place, type_ in enumerate(ChunkType)]
+        first, second, *_ = await knowledge.store(PROJECT, new, are_one_text=True)
+        for type_ in RelationType:
+            await knowledge.state(PROJECT, NewRelation(first, second, type_, 0.5))
+        assert {one.type for one in await knowledge.of_project(PROJECT)} == set(ChunkType)
+        assert {one.type for one in await knowledge.relations_between(first, second)} == set(RelationType)
+        assert len(RelationType) == 23
 
 
 @pytest.mark.requirement("V-37", "V-123", "V-124")
@@ -600,6 +622,7 @@ async def test_after_a_change_of_the_embedder_chunks_are_embedded_anew_and_found
         assert found.chunk.content == WOODS[2]
 
 
+@pytest.mark.requirement("V-117")
 async def test_a_chunk_that_is_embedded_anew_is_still_found_by_its_title(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         await knowledge.store(PROJECT, [new_chunk("Twelve pounds a day.", "Parking fees"), new_chunk(WOODS[0])])
@@ -800,7 +823,7 @@ async def test_two_callers_that_strengthen_a_relation_at_once_both_count(tmp_pat
             await knowledge.strengthen(PROJECT, seen, 0.05)
 
 
-@pytest.mark.requirement("V-57", "V-58")
+@pytest.mark.requirement("V-57", "V-58", "V-120")
 async def test_each_session_counts_once_and_those_of_a_project_that_never_wakes_count_in_upkeep(tmp_path: Path) -> None:
     async with open_knowledge(tmp_path) as (knowledge, _):
         await knowledge.store(PROJECT, [new_chunk("Oak floors cost 20."), new_chunk("The hall needs oak floors soon.")])

@@ -131,6 +131,7 @@ def test_rank_fusion_adds_the_inverse_ranks() -> None:
     assert fuse_ranks({"semantic": [3]}, constant=10) == CLOSE({3: 1 / 11}, abs=1e-9)
 
 
+@pytest.mark.requirement("V-122")
 @given(days=st.floats(0, 4000), later=st.floats(0, 4000), count=st.integers(0, 50))
 def test_scores_only_fall_with_time_and_stay_between_their_bounds(days: float, later: float, count: int) -> None:
     chunk = stored_chunk(confidence=INFERRED, access_count=count)

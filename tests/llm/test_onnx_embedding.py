@@ -38,6 +38,7 @@ async def test_texts_that_mean_the_same_are_near(embedder: OnnxEmbedder) -> None
     assert float(cat @ pet) > float(cat @ tax) + 0.2
 
 
+@pytest.mark.requirement("V-10")
 async def test_rows_are_of_unit_length_and_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
     texts = ["a", "", "word " * 2000, *TURNS, "\ud800 lone", "日本語", "x\0y"] + [f"text {n} " * n for n in range(40)]
     together = await embedder.embed(texts)

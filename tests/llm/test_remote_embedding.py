@@ -68,7 +68,7 @@ class TestHashingEmbedder(EmbedderContract):
         return HashingEmbedder()
 
 
-@pytest.mark.requirement("R-48")
+@pytest.mark.requirement("R-48", "V-10")
 async def test_ollama_is_asked_in_batches_at_its_embed_address(ollama: OllamaEmbedder, server: EmbedServer) -> None:
     assert ollama.dimensions == 0
     await ollama.embed([f"text {n}" for n in range(BATCH_TEXTS + 1)])

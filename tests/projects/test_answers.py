@@ -511,6 +511,7 @@ async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_p
             assert (task.status, task.needs) == (TaskStatus.BLOCKED, (research.id,))
 
 
+@pytest.mark.requirement("V-76")
 @pytest.mark.parametrize(("answer", "status"), [("drop it", TaskStatus.DROPPED), ("go on", TaskStatus.DONE)])
 async def test_tasks_that_wait_for_each_other_become_a_question_that_ends_it(
     tmp_path: Path, answer: str, status: TaskStatus

@@ -52,9 +52,10 @@ def measure(*tasks: WorkTask, warned: dict[str, str] | None = None, page: Orient
         (task("Measure shed"), 0.1, 0.575),
         (task("Measure shed with penguins today"), 0.1, 0.3625),
         (task("Build shed"), 0.1, 1.0),
-        # A criterion's words and an area of the skill map count as well.
+        # A criterion's words and an area of the skill map count as well; its own area, which a plan names, does not.
         (task("Winter penguins"), 0.0, 0.575),
-        (task("Penguins", "carpentry"), 0.0, 0.575),
+        (task("Carpentry penguins"), 0.0, 0.575),
+        (task("Carpentry penguins", "carpentry"), 0.0, 0.0),
         # Whichever is more; and nothing to judge by is no fault.
         (task("Measure shed"), 0.8, 0.8),
         (task("?"), 0.0, 1.0),

@@ -72,7 +72,7 @@ async def test_a_chunk_has_the_sources_of_what_it_was_made_of(tmp_path: Path) ->
         assert found.foreign_sources == {source_name("letter.md")}
 
 
-@pytest.mark.requirement("V-95")
+@pytest.mark.requirement("V-95", "V-96")
 def test_the_newest_seven_decisions_are_kept_each_in_one_line_with_a_sentence_of_why() -> None:
     old = [KeyDecision(f"old {n}", "", float(n)) for n in range(6)]
     long = "It lasts. " + "And there is more to say of it " * 9

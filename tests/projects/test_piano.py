@@ -76,7 +76,7 @@ def _planned(title: str, kind: str, area: str, needs: list[int]) -> dict[str, ob
     return about | {"depends_on": needs, "rests_on": []}
 
 
-@pytest.mark.requirement("V-1", "V-3", "V-7", "V-75", "V-77", "V-81", "V-82", "V-92", "V-95", "V-102")
+@pytest.mark.requirement("V-1", "V-3", "V-7", "V-75", "V-77", "V-81", "V-82", "V-92", "V-95", "V-102", "V-43")
 async def test_jazz_piano_in_six_months_from_the_goal_to_the_practice_plan(tmp_path: Path) -> None:
     teacher = Teacher()
     async with open_work(tmp_path, teacher) as work:

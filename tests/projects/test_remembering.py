@@ -41,7 +41,7 @@ async def test_a_word_of_the_owner_right_after_a_task_was_stored_loses_no_experi
         assert len(await done(work, project)) > 1
 
 
-@pytest.mark.requirement("V-82", "V-75")
+@pytest.mark.requirement("V-82", "V-75", "V-2", "V-8")
 async def test_after_a_kill_at_any_event_each_done_task_is_remembered_exactly_once(tmp_path: Path) -> None:
     (live := tmp_path / "live").mkdir()
     kills: list[Path] = []

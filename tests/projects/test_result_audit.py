@@ -8,7 +8,7 @@ from tests.projects.kit import asked_for, finished, open_work, planned
 from tests.projects.test_goals_and_input import answers
 
 
-@pytest.mark.requirement("V-91")
+@pytest.mark.requirement("V-91", "V-5")
 async def test_a_task_far_from_the_goal_is_warned_of_once_and_not_skipped(tmp_path: Path) -> None:
     def strays(text: str) -> object:
         match asked_for(text):

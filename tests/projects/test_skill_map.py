@@ -19,7 +19,7 @@ TASKS = [
 ]
 
 
-@pytest.mark.requirement("V-95")
+@pytest.mark.requirement("V-95", "V-97")
 def test_a_skill_is_achieved_when_all_its_tasks_are_done_and_under_way_when_some_are() -> None:
     insight = Chunk(
         "c1", "p", "", "Voicings move little.", ChunkType.INSIGHT, ("chords",), Confidence.INFERRED,
@@ -31,6 +31,7 @@ def test_a_skill_is_achieved_when_all_its_tasks_are_done_and_under_way_when_some
     assert found[0].notes == "Voicings move little."
 
 
+@pytest.mark.requirement("V-42", "V-130")
 def test_progress_counts_what_is_done_and_not_in_doubt_and_names_what_is_blocked() -> None:
     found = {one.area.lower(): one for one in progress_of([*TASKS, task("e", "ear", TaskStatus.DONE, "it fell")])}
     assert (found["rhythm"].percent, found["rhythm"].status) == (100, "complete")

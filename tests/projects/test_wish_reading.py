@@ -41,6 +41,7 @@ def shown(words: str) -> tuple[str, str, str]:
     return wish.action.value, wish.task.title if wish.task is not None else wish.title, wish.due
 
 
+@pytest.mark.requirement("V-12")
 @pytest.mark.parametrize(
     ("words", "wish"),
     [

@@ -67,17 +67,20 @@ def test_a_page_has_five_priorities_at_most() -> None:
     assert page.active_priorities == tuple(f"area {n}" for n in range(5))
 
 
+@pytest.mark.requirement("V-97")
 def test_a_skill_keeps_its_newest_three_insights() -> None:
     chunks = [stored_chunk(id=f"c{n}", content=f"insight {n}", type=ChunkType.INSIGHT, tags=("saw",)) for n in range(5)]
     [node] = update_skill_map([SkillNode("Saw")], [], chunks)
     assert node.notes == "insight 2; insight 3; insight 4"
 
 
+@pytest.mark.requirement("V-125")
 def test_a_page_of_a_quarter_of_the_context_stands_in_a_prompt_whole() -> None:
     page = Orientation("word " * 180)
     assert "word " * 179 in gather_material(page, [], [], chars=4000).orientation
 
 
+@pytest.mark.requirement("V-78")
 def test_a_task_left_out_for_an_earlier_goal_can_be_planned_and_one_left_out_for_this_goal_cannot() -> None:
     dropped = task("Saw the boards", TaskStatus.DROPPED)
     plan = [planned("Saw the boards"), planned("Paint", 1), planned("Oil", 1, 2)]
@@ -94,6 +97,7 @@ def test_a_question_stays_with_its_task_where_the_plan_is_put_in_order() -> None
     assert [ordered[place].title for place in asked.for_tasks] == ["Paint"]
 
 
+@pytest.mark.requirement("V-87")
 @pytest.mark.parametrize(
     ("quote", "rests_on", "confidence"),
     [("", ("k1",), "inferred"), ("It is oak.", (), "inferred"), ("It is oak.", ("k1",), "verified")],
@@ -134,6 +138,7 @@ async def test_the_same_failure_twice_is_a_question_and_another_one_another_try(
         assert len(hand.shown["step"]) == tries
 
 
+@pytest.mark.requirement("V-85")
 async def test_what_is_done_in_part_stands_before_the_next_try(tmp_path: Path) -> None:
     hand = Hand(plans=[{"tasks": [task_of("Saw")]}], steps=[finished("partial", "Two boards are sawn."), finished()])
     async with open_work(tmp_path, hand, most_tasks=2) as work:
@@ -171,6 +176,7 @@ async def test_a_decision_whose_ground_fell_is_in_doubt_on_the_page(tmp_path: Pa
         assert kept.flagged_because
 
 
+@pytest.mark.requirement("V-79")
 async def test_the_log_that_is_looked_at_is_the_newest(tmp_path: Path) -> None:
     async with open_work(tmp_path, Hand()) as work:
         project = await work.begin("Shed", GOAL)

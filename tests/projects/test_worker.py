@@ -79,6 +79,7 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.requirement("V-15", "V-86", "V-101")
 async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_the_same_order_each_time(
     tmp_path: Path, folder: Path
 ) -> None:
@@ -150,6 +151,7 @@ async def test_without_a_usable_answer_of_the_auditor_nothing_counts_as_done(tmp
         assert len(hand.shown["step"]) == 1
 
 
+@pytest.mark.requirement("V-44", "V-85", "V-86")
 async def test_a_retry_is_told_why_the_last_try_failed_and_what_the_project_is(tmp_path: Path) -> None:
     hand = Hand(steps=[finished("failed", "The bank is closed."), finished()])
     async with open_work(tmp_path, hand, most_tasks=2) as work:
@@ -199,6 +201,7 @@ async def test_one_request_plans_asks_only_what_is_needed_and_writes_the_page_af
         assert not hand.shown["orient"]
 
 
+@pytest.mark.requirement("V-78")
 async def test_a_plan_without_questions_asks_none_and_one_task_is_a_plan(tmp_path: Path) -> None:
     hand = Hand(plans=[{"tasks": [task_of("Do it all")]}])
     async with open_work(tmp_path, hand, most_tasks=1) as work:
@@ -208,6 +211,7 @@ async def test_a_plan_without_questions_asks_none_and_one_task_is_a_plan(tmp_pat
         assert ([one.title for one in state.tasks], state.open_questions) == (["Do it all"], ())
 
 
+@pytest.mark.requirement("V-78")
 async def test_a_plan_sees_what_is_known_and_has_seven_tasks_at_most(tmp_path: Path) -> None:
     eight = {"tasks": [task_of(f"Part {n}") for n in range(8)]}
     hand = Hand(plans=[eight, eight])
@@ -268,6 +272,7 @@ async def test_what_a_model_writes_at_a_milestone_is_kept_if_the_owner_said_some
         assert ([one.text for one in page.success_criteria], page.constraints) == (["C1", "C2"], ("By May",))
 
 
+@pytest.mark.requirement("V-5", "V-91")
 def test_a_task_that_only_quotes_the_goal_does_not_serve_it() -> None:
     def task(title: str, description: str) -> WorkTask:
         return WorkTask("t", "p", "g", title, description, TaskKind.OTHER, TaskStatus.READY)

@@ -246,6 +246,7 @@ async def test_a_task_that_was_dropped_blocks_nothing_and_breaks_no_list(tmp_pat
         assert [one["title"] for one in blocker["blocked_by"]] == ["Buy paint"]
 
 
+@pytest.mark.requirement("V-76")
 async def test_a_task_is_blocked_by_a_question_that_is_open_and_by_nothing_else(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
         task = await call.task("Buy wood")

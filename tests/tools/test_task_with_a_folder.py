@@ -73,7 +73,7 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.requirement("V-82")
+@pytest.mark.requirement("V-82", "V-14", "V-86", "V-87")
 async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against_the_folder(
     tmp_path: Path, notes: Path
 ) -> None:

@@ -143,14 +143,30 @@ def undo_task_command(name: str, task: str, as_json: bool) -> None:
     type=click.FloatRange(0),
     help="The most it may cost, in dollars. 0: no limit. Without it: as before; for a new goal, no limit.",
 )
+@click.option(
+    "--criterion", "criteria", multiple=True, help="A fact by which one will see that it is reached. Repeatable."
+)
+@click.option("--by", "timeline", default="", help="Until when, in your words.")
+@click.option("--context", "context", default="", help="What else counts for it.")
 @json_option(protocol.ProjectDetail)
-def set_goal_command(name: str, text: str | None, limit: float | None, as_json: bool) -> None:
+def set_goal_command(
+    name: str,
+    text: str | None,
+    limit: float | None,
+    criteria: tuple[str, ...],
+    timeline: str,
+    context: str,
+    as_json: bool,
+) -> None:
     """Set the goal of a project: reveries project goal Piano "Play jazz piano in six months". With only one project,
     its name may be omitted. A new goal takes effect at the next task. The same text again with another --limit changes
-    only the limit, unless the goal is reached: then it is a new goal."""
+    only the limit, unless the goal is reached: then it is a new goal. With --criterion it is not asked how one will
+    see that it is reached."""
 
     project, words = (name, text) if text is not None else (_only_project(), name)
-    detail = _ask_project_detail(lambda new_id: protocol.SetGoal(new_id, project, words, limit), as_json)
+    detail = _ask_project_detail(
+        lambda new_id: protocol.SetGoal(new_id, project, words, limit, list(criteria), timeline, context), as_json
+    )
     if detail is not None:
         _print_with_hint("It starts when no conversation is active.", "reveries work --watch")
 

@@ -15,6 +15,7 @@ from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
 from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
+from reveries.projects.intake import GoalFrame, answer_with_goal
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
 from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.task_days import say_repeat
@@ -97,7 +98,11 @@ async def revoke_project_grant(call: Call, request: protocol.RevokeGrant) -> pro
 async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDetail:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    await store.set_goal(project, plain(request.text), request.dollars_limit)
+    text = plain(request.text)
+    frame = GoalFrame(
+        tuple(plain(one) for one in request.success_criteria), plain(request.timeline), plain(request.context)
+    )
+    await store.set_goal(project, text, request.dollars_limit, answer_with_goal(text.strip(), frame))
     call.mind.projects.consider()
     return await _project_frame(call, project)
 

@@ -3,6 +3,7 @@
 Pure. A command with a `fetch` shows one answer as a page (answers.py); what the others do, each interface says itself.
 """
 
+import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from reveries.client.features import (
     backup,
     context,
     importing,
+    knowledge,
     memory,
     memory_views,
     models,
@@ -155,6 +157,18 @@ def _ask_fact_conflicts(number: int, words: str) -> protocol.Request:
     return protocol.AskFactConflicts(number, words[:_ID_CHARS])
 
 
+def _ask_knowledge(number: int, words: str) -> protocol.Request:
+    try:
+        name, *question = shlex.split(words.replace("'", "\\'"))
+    except ValueError:
+        name, *question = words.split()
+    if not question:
+        raise UsageError(
+            "What do you want to know?", advice='/know NAME QUESTION, with quotes: /know "My boat" How long?'
+        )
+    return protocol.AskChunks(number, name[:_ID_CHARS], " ".join(question)[:1000], _SEARCH_LIMIT)
+
+
 def _ask_proposals(number: int, words: str) -> protocol.Request:
     return protocol.AskProposals(number, words[:_ID_CHARS])
 
@@ -194,6 +208,7 @@ FEATURES: Final = (
     backup,
     context,
     importing,
+    knowledge,
     memory,
     memory_views,
     models,
@@ -304,6 +319,13 @@ COMMANDS: Final = (
         "what does not go together in a project's notes",
         "mind",
         fetch=send_words(_ask_fact_conflicts),
+    ),
+    Command(
+        "/know",
+        "NAME QUESTION",
+        "what a project's notes say to a question, with the line",
+        "mind",
+        fetch=send_words(_ask_knowledge),
     ),
     Command("/proposals", "NAME", "tasks that a project's notes propose", "mind", fetch=send_words(_ask_proposals)),
     Command(

@@ -1,5 +1,6 @@
 """MCP tools for what has a value in the notes of a project. Each names its project, and each answer repeats it."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Literal
@@ -8,6 +9,7 @@ import msgspec
 
 from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
 from reveries.projects.knowledge_tools import SERVER
+from reveries.projects.note_answers import answer_from_notes
 from reveries.projects.proposal_store import open_proposals
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
@@ -22,6 +24,11 @@ class GetFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     project_id: _Name
     kind: Literal["date", "amount", "measure", "open"] | None = None
     ahead: bool = False
+
+
+class AskNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    project_id: _Name
+    question: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class GetFactConflicts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -60,6 +67,26 @@ class FactConflictsOut(msgspec.Struct, frozen=True):
     conflicts: list[FactConflictOut]
 
 
+class NoteAnswerOut(msgspec.Struct, frozen=True):
+    """`standing`: holds, replaced, or cancelled."""
+
+    text: str
+    document: str
+    line: int
+    value: str
+    unit: str | None
+    standing: str
+    is_owner: bool
+
+
+class NoteAnswersOut(msgspec.Struct, frozen=True):
+    """`verdict`: said, open (a note leaves it open: the first of `answers`), or not_said."""
+
+    project: str
+    verdict: str
+    answers: list[NoteAnswerOut]
+
+
 class ProposalOut(msgspec.Struct, frozen=True):
     id: str
     title: str
@@ -86,6 +113,8 @@ class FactsTools:
         return [
             Tool("get_facts", SERVER, "Dates, amounts, measures and open ends of the notes, each with its line.",
                  Reach.LOOK, GetFacts, self.get_facts),
+            Tool("ask_notes", SERVER, "The lines of the notes that answer a question, or that they do not say it.",
+                 Reach.LOOK, AskNotes, self.ask_notes),
             Tool("get_fact_conflicts", SERVER, "One thing with two values in the notes.", Reach.LOOK,
                  GetFactConflicts, self.get_fact_conflicts),
             Tool("get_proposals", SERVER, "Tasks that the notes propose, and that the owner has not decided.",
@@ -104,6 +133,21 @@ class FactsTools:
             ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
             facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
         return FactsOut(project.name, [_fact_out(fact, today) for fact in facts])
+
+    async def ask_notes(self, given: AskNotes, _: ToolCaller) -> NoteAnswersOut:
+        project = await self.store.find(given.project_id)
+        found = await self.store.read_facts(project.id)
+        answered = await asyncio.to_thread(answer_from_notes, found, given.question, self._today)
+        return NoteAnswersOut(
+            project.name,
+            answered.verdict.value,
+            [
+                NoteAnswerOut(
+                    item.text, item.document, item.line, item.value, item.unit, item.standing.value, item.is_owner
+                )
+                for item in answered.answers
+            ],
+        )
 
     async def get_fact_conflicts(self, given: GetFactConflicts, _: ToolCaller) -> FactConflictsOut:
         project = await self.store.find(given.project_id)

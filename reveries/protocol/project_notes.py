@@ -56,6 +56,26 @@ class ConflictSide(msgspec.Struct, frozen=True):
     unit: str | None = None
 
 
+class NoteAnswer(msgspec.Struct, frozen=True):
+    """A line of a note, a document or an answer that answers a question. `standing`: holds, replaced by what was
+    written later, or cancelled."""
+
+    text: str
+    """The line, verbatim."""
+    document: str
+    line: int
+    """From 1."""
+    value: str
+    """As that of a fact; empty for a name, a place, or a line as a whole."""
+    unit: str | None
+    written_on: str
+    """A day; empty where nothing tells."""
+    standing: Literal["holds", "replaced", "cancelled"]
+    is_owner: bool
+    """Whether the owner answered it: that stands above any note."""
+    is_tainted: bool
+
+
 class FactConflictEntry(msgspec.Struct, frozen=True):
     """One subject with two values, of which at most one holds."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.protocol.message import Answer, Ok, Request, RunId
-from reveries.protocol.project_notes import NotesOverview, ProjectName
+from reveries.protocol.project_notes import NoteAnswer, NotesOverview, ProjectName
 from reveries.protocol.registry import request
 
 FolderPath = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -153,12 +153,16 @@ class RelationEntry(msgspec.Struct, frozen=True):
 
 
 class Chunks(Answer, frozen=True):
-    """`plan` is how the query was classified; `message` answers a question about the work itself."""
+    """`plan` is how the query was classified; `message` answers a question about the work itself. `verdict`, for a
+    question, is what the notes say to it, read by rules and not by a model: said, open (a note asks the same), or
+    not_said. `answers` are the lines, best first; for open the line that leaves it open is the first."""
 
     chunks: list[ChunkEntry]
     plan: str = ""
     message: str = ""
     relations: tuple[RelationEntry, ...] = ()
+    verdict: Literal["", "said", "open", "not_said"] = ""
+    answers: tuple[NoteAnswer, ...] = ()
 
 
 class ProjectRelations(Answer, frozen=True):

@@ -6,8 +6,9 @@ import click
 
 from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
+from reveries.client.features.project_wording import describe_day
 from reveries.client.file_option import PathToCreate
-from reveries.client.render import Page, Part, line, paragraph
+from reveries.client.render import Page, Part, Style, line, paragraph
 from reveries.client.wording import moment, plural
 from reveries.protocol import ChunkEntry, Chunks, ProjectConflicts, RelationEntry
 from reveries.safe_text import one_line
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from reveries.protocol import NoteAnswer
+
 _SHOWN_CHARS = 600
 _FOUND = 10
 _LISTED = 50
+_BESIDE_ANSWERS = 3
+"""Pieces of knowledge shown below lines that answer; all of them with --why."""
 _SETTLED = {
     "recency": "The later one is valid: it is newer.",
     "authority": "The earlier one is valid: its source is more reliable.",
@@ -40,8 +45,9 @@ _FOUND_BY = {
 @click.option("--as-of", "as_of", type=click.DateTime(["%Y-%m-%d"]), default=None, help="What was known on that day.")
 @json_option(protocol.Chunks)
 def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None", as_json: bool) -> None:
-    """Show what a project knows about QUERY, or what it learned last. Questions about the work ("what is blocked?"),
-    decisions and relations ("what contradicts ...?") are answered from those. Searching changes nothing."""
+    """Answer QUERY from the notes of a project, each line with its place and day, or say that they do not say it; then
+    show what it knows about it. Questions about the work ("what is blocked?"), decisions and relations ("what
+    contradicts ...?") are answered from those. Without QUERY: what it learned last. Searching changes nothing."""
     from reveries.client.sync_call import ask_mind
 
     until = 0.0 if as_of is None else find_end_of_day(as_of)
@@ -127,13 +133,40 @@ def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool
 
 @page_of(protocol.Chunks)
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
-    """Render the answer from the work, then the knowledge, then the relations asked for."""
-    page = paragraph(answer.message, indent=2) if answer.message else []
+    """Render what the notes say, the answer from the work, then the knowledge, then the relations asked for."""
+    page = note_answers_rows(answer)
+    page += paragraph(answer.message, indent=2) if answer.message else []
+    if page and answer.verdict and answer.chunks:
+        page += [line(), line(Part("  Nearest in all that it knows:", "strong"))]
     if answer.chunks or not page:
-        page += chunks_page(answer.chunks, with_why=with_why)
+        shown = answer.chunks[:_BESIDE_ANSWERS] if answer.answers and not with_why else answer.chunks
+        page += chunks_page(shown, with_why=with_why)
     if answer.relations:
         page += [line(), *relations_page(answer.relations)]
     return page
+
+
+def note_answers_rows(answer: Chunks) -> Page:
+    """Render the lines that answer, what holds first; or say that none does. Nothing for what is no question."""
+    if not answer.verdict:
+        return []
+    if answer.verdict == "not_said":
+        return [line(Part("  The notes do not say it.", "warn"))]
+    page: Page = []
+    if answer.verdict == "open":
+        page = [line(Part("  The notes do not say it; they leave it open:", "warn"))]
+    return page + [row for place, item in enumerate(answer.answers) for row in _note_answer_rows(item, place)]
+
+
+def _note_answer_rows(answer: "NoteAnswer", place: int) -> Page:
+    owner = "  your answer" if answer.is_owner else ""
+    standing = {"replaced": "  replaced since", "cancelled": "  called off"}.get(answer.standing, "")
+    written = f", {describe_day(answer.written_on)}" if answer.written_on else ""
+    source = Part(f"  {one_line(answer.document, 120)}:{answer.line}{written}", "dim")
+    value = f"{answer.value} {answer.unit}" if answer.unit else describe_day(answer.value)
+    style: Style = "accent" if place == 0 and not standing else ""
+    head = line(Part(f"  {value or '·'}", style), source, Part(owner, "accent"), Part(standing, "warn"))
+    return [head, *paragraph(answer.text, indent=6, style="" if place == 0 else "dim")]
 
 
 def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:

@@ -1,19 +1,26 @@
 """Requests about a project's knowledge: chunks, relations, contradictions."""
 
+import asyncio
+from datetime import date
+
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
+from reveries.knowledge.facts.questions import is_question
 from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation, RelationType
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import QueryAnswer
 from reveries.projects.conflicts import settle_by_owner
-from reveries.projects.model import AgentState, TaskStatus
+from reveries.projects.model import AgentState, Project, TaskStatus
+from reveries.projects.note_answers import NoteAnswer, NoteAnswers, answer_from_notes
 from reveries.projects.orientation import ARCHIVE_TAG
+from reveries.projects.store import ProjectStore
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
 
 _TEXT_CHARS = 160
+_LINE_CHARS = 2000
 _LISTED = 5
 _NOT_KEPT = "Where the work stood on that day is not kept."
 
@@ -40,6 +47,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     if answered.plan.type is QueryType.OPERATIONAL:
         is_past = 0.0 < request.until < now
         message = _NOT_KEPT if is_past else describe_work(await read_state(store, project.id))
+    notes = await _answer_from_notes(store, project, request, answered)
     titles = {one.chunk.id: one.chunk for one in answered.found}
     central = await store.knowledge.search.centralities(project.id, titles)
     return protocol.Chunks(
@@ -50,6 +58,35 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         plan=answered.plan.type.value,
         message=message,
         relations=tuple(_followed_relations(answered)),
+        verdict=notes.verdict.value if notes is not None else "",
+        answers=tuple(note_answer_entry(answer) for answer in notes.answers) if notes is not None else (),
+    )
+
+
+async def _answer_from_notes(
+    store: ProjectStore, project: Project, request: protocol.AskChunks, answered: QueryAnswer
+) -> NoteAnswers | None:
+    """Return what the notes say to a question about them as they are now; None for one about the work or about
+    relations, and for words that ask nothing."""
+    is_about_notes = answered.plan.type not in (QueryType.OPERATIONAL, QueryType.CONNECTION)
+    if request.until or not is_about_notes or not is_question(request.query):
+        return None
+    found = await store.read_facts(project.id)
+    return await asyncio.to_thread(answer_from_notes, found, request.query, date.fromtimestamp(store.now))
+
+
+def note_answer_entry(answer: NoteAnswer) -> protocol.NoteAnswer:
+    """Convert an answer from the notes to its frame part."""
+    return protocol.NoteAnswer(
+        text=one_line(answer.text, _LINE_CHARS),
+        document=plain(answer.document),
+        line=answer.line,
+        value=answer.value,
+        unit=answer.unit,
+        written_on=answer.written_on.isoformat() if answer.written_on is not None else "",
+        standing=answer.standing.value,
+        is_owner=answer.is_owner,
+        is_tainted=answer.is_tainted,
     )
 
 

@@ -152,6 +152,10 @@ _RULES: Final = tuple(
             (("half_after", 30), ("quarter_after", 15), ("quarter_less", -15)),
         ),
         (rf"\b(?P<t>{alternation(VOCABULARY.clock_words('noon'))})(?!\w)", _fixed(12)),
+        (
+            rf"\b(?:{_AT}|à|a|om|bis|until|till)\s+(?P<t>{alternation(VOCABULARY.clock_words('midnight'))})(?!\w)",
+            _fixed(0),
+        ),
         (rf"\b(?P<t>(?P<w>{_WORD})\s+(?:o['’]clock|uhr|uur))(?!\w)", _read_words),
         (rf"\b{_AT_WORD}\s+(?P<t>(?P<w>{_WORD}))(?!\w|\s+(?:pounds|euros?|percent))", _read_words),
         (rf"\b{_AT_HOUR}\s+(?P<t>(?P<w>{_HOUR})){_HOUR_END}", _read_words),

@@ -19,6 +19,9 @@ from typing import Final
 from reveries.index.terms import stem, words_of
 from reveries.knowledge.facts.lines import CHAT_STAMP
 from reveries.knowledge.facts.model import Bound, Fact, FactKind
+from reveries.knowledge.facts.note_lines import broken_lines
+from reveries.knowledge.facts.questions import LIGHT_WORDS
+from reveries.knowledge.facts.subjects import concepts_of, fold
 from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
 
 _MOST_RATIO: Final = 1.5
@@ -27,6 +30,9 @@ _MOST_DAYS: Final = 45
 _LEAST_SCORE: Final = 0.5
 _LEAST_DAY_SCORE: Final = 0.6
 """For two days of one thing: more than one thing happens to everything."""
+_LEAST_TWICE_SCORE: Final = 0.45
+"""For two days beside which two words agree: what it is about, and what happens to it."""
+_LEAST_FOREIGN_SCORE: Final = 0.35
 _LEAST_SAME_DAY_SCORE: Final = 0.1
 """For two hours of one day."""
 _LEAST_REPLACED_SCORE: Final = 0.25
@@ -61,7 +67,18 @@ _TIME_WORDS: Final = frozenset(VOCABULARY.duration_units) | {
     "jaar",
     "år",
 }
-_EACH_WORDS: Final = frozenset(word for phrase in VOCABULARY.words("each") for word in phrase.split())
+_CHANGES: Final = frozenset(
+    number for word in ("begins", "ends", "opens", "closes", "valid", "arrives") for number in concepts_of(word)
+)
+"""What happens on one day, and lasts from there."""
+_EACH_WORDS: Final = frozenset(
+    word
+    for key in ("each", "rate", "deadline", "clock_at")
+    for phrase in VOCABULARY.words(key)
+    for word in phrase.split()
+    if key != "deadline" or " " not in phrase
+)
+"""They tell how a value is meant, not of what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,8 @@ class FactConflict:
     a: Fact
     b: Fact
     score: float
+    is_sure: bool = True
+    """Whether the words alone suffice; else only a line that says that something changed."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +106,8 @@ class _Described:
     """Keys of the words of the heading, the question above and the file's name."""
     names: Mapping[str, str]
     """Key -> the word as it stands there."""
+    language: str
+    """That of the document."""
 
     @cached_property
     def all(self) -> frozenset[str]:
@@ -97,7 +118,8 @@ def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[
     """Return the pairs of `facts` that contradict each other, the surest first. `documents`: name -> text."""
     texts = {name: text.splitlines() for name, text in documents.items()}
     comparable = [fact for fact in facts if fact.kind is not FactKind.OPEN]
-    described = [_describe(fact, texts.get(fact.document, [])) for fact in comparable]
+    languages = {name: _language_of(text) for name, text in documents.items()}
+    described = [_describe(fact, texts.get(fact.document, []), languages.get(fact.document, "")) for fact in comparable]
     lines = _lines_of_values(comparable)
     weights, alone = _Weights.of(described), _hours_alone(comparable)
     judged = [
@@ -114,6 +136,11 @@ def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[
     return _strongest([pair for pair in judged if not _is_history(pair, replaced) and not _is_of_series(pair, lines)])
 
 
+def says_changed(fact: Fact) -> bool:
+    """Whether the line of a fact says that something is another now than it was."""
+    return _CHANGED.search(fact.text) is not None
+
+
 def _replaced_of(pair: FactConflict) -> Fact | None:
     """Return the fact of a pair that the other one, written later, says to have changed; None without such a word."""
     a, b = pair.a, pair.b
@@ -122,7 +149,7 @@ def _replaced_of(pair: FactConflict) -> Fact | None:
     if a.written_on is None or b.written_on is None or a.written_on == b.written_on:
         return None
     old, new = (a, b) if a.written_on < b.written_on else (b, a)
-    return old if _CHANGED.search(new.text) else None
+    return old if says_changed(new) else None
 
 
 def _is_history(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
@@ -131,7 +158,7 @@ def _is_history(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
         _replaced_of(pair) is not None
         or replaced.get(id(pair.a)) == pair.b.value
         or replaced.get(id(pair.b)) == pair.a.value
-        or pair.score < _least_score(pair.a, pair.b)
+        or not pair.is_sure
     )
 
 
@@ -193,18 +220,28 @@ class _Weights:
         return sum(math.log(1 + self.lines / self.counts.get(key, 1)) for key in keys)
 
 
-def _describe(fact: Fact, lines: Sequence[str]) -> _Described:
+def _language_of(text: str) -> str:
+    """Return the language whose small words are most of a text."""
+    words = Counter(words_of(text))
+    return max(
+        VOCABULARY.languages,
+        key=lambda code: sum(words[word] for word in VOCABULARY.languages[code]["stop"]),
+    )
+
+
+def _describe(fact: Fact, lines: Sequence[str], language: str) -> _Described:
     raw = lines[fact.line - 1] if 0 < fact.line <= len(lines) else fact.text
     stamp = CHAT_STAMP.match(raw)
     begin = stamp.end() if stamp else 0
     above = _words_above(fact, lines)
-    words = {_key(word): word for word in words_of(" ".join((above, raw[begin:]))) if _is_content(word)}
-    near, line = _keys(_subject(raw, begin, fact)), _keys(raw[begin:])
-    return _Described(fact, near, line, _keys(above) - line, words)
+    names = {_key(word): word for word in words_of(" ".join((above, raw[begin:]))) if _is_content(word)}
+    light = LIGHT_WORDS.get(language, frozenset())
+    near, line, context = (_keys(text, light) for text in (_subject(raw, begin, fact), raw[begin:], above))
+    return _Described(fact, near, line, context - line, names, language)
 
 
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(_key(word) for word in words_of(text) if _is_content(word))
+def _keys(text: str, light: Set[str] = frozenset()) -> frozenset[str]:
+    return frozenset(_key(word) for word in words_of(text) if _is_content(word) and fold(word) not in light)
 
 
 def _subject(raw: str, begin: int, fact: Fact) -> str:
@@ -225,7 +262,7 @@ def _words_above(fact: Fact, lines: Sequence[str]) -> str:
     before = lines[fact.line - 2] if fact.line >= 2 else ""
     asked = before if re.match(r"\s*\w{1,9}\s*:.*\?\s*$", before) else ""
     name = re.sub(r"[\d_-]+", " ", PurePosixPath(fact.document).stem)
-    return " ".join((heading, asked, name))
+    return " ".join((heading, asked, name, *broken_lines(lines, fact.line - 1)))
 
 
 def _clause_around(raw: str, start: int, end: int) -> str:
@@ -239,7 +276,9 @@ def _clause_around(raw: str, start: int, end: int) -> str:
 
 
 def _key(word: str) -> str:
-    return stem(word)[:_KEY_CHARS]
+    """Return what tells a word from others: what it means in any language, where that is one thing, else its begin."""
+    concepts = concepts_of(word)
+    return f"={min(concepts)}" if len(concepts) == 1 else stem(word)[:_KEY_CHARS]
 
 
 def _is_content(word: str) -> bool:
@@ -295,10 +334,26 @@ def _are_near_days(a: Fact, b: Fact) -> bool:
     # One is part of the other's span.
     if a.day.first <= b.day.first <= a.day.last or b.day.first <= a.day.first <= b.day.last:
         return False
+    if _is_record(a) is not _is_record(b):
+        return False
     if _dates_its_line(a) or _dates_its_line(b) or (_SERIES.search(a.text) and _SERIES.search(b.text)):
         return False
     is_same_bound = a.day.bound is b.day.bound or Bound.FROM not in (a.day.bound, b.day.bound)
-    return is_same_bound and abs((a.day.first - b.day.first).days) <= _MOST_DAYS
+    if not is_same_bound and not _name_one_change(a, b):
+        return False
+    return abs((a.day.first - b.day.first).days) <= _MOST_DAYS
+
+
+def _is_record(fact: Fact) -> bool:
+    """Whether a day was over when it was written down: what was, and what is to come, are two things."""
+    assert fact.day is not None
+    return fact.written_on is not None and fact.day.last < fact.written_on
+
+
+def _name_one_change(a: Fact, b: Fact) -> bool:
+    """Whether both lines say that one thing begins, ends, opens, closes or holds: from that day on is on that day."""
+    changes = [_CHANGES & {number for word in words_of(fact.text) for number in concepts_of(word)} for fact in (a, b)]
+    return not changes[0].isdisjoint(changes[1])
 
 
 def _dates_its_line(fact: Fact) -> bool:
@@ -319,17 +374,25 @@ def _compare(a: _Described, b: _Described, weights: _Weights, alone: Set[int]) -
         score = max(score, _LEAST_SAME_DAY_SCORE)
     is_about_one = bool(a.near & b.near) or len(shared) >= 2 or bool(shared and is_mistyped) or is_one_day
     if a.fact.day is not None and not is_one_day:
-        is_about_one = len(shared) >= 2
-    if not is_about_one or score < min(_LEAST_REPLACED_SCORE, _least_score(a.fact, b.fact)):
+        is_about_one = bool(a.near & b.near) and (len(shared) >= 2 or _are_deadlines(a.fact, b.fact))
+    least = _least_score(a, b)
+    if not is_about_one or score < min(_LEAST_REPLACED_SCORE, least):
         return None
     words = [a.names.get(key) or b.names.get(key, key) for key in shared]
-    return FactConflict(" ".join(sorted(words)) or a.fact.text, a.fact, b.fact, score)
+    return FactConflict(" ".join(sorted(words)) or a.fact.text, a.fact, b.fact, score, score >= least)
 
 
-def _least_score(a: Fact, b: Fact) -> float:
-    if _are_hours_of_one_day(a, b):
+def _least_score(a: _Described, b: _Described) -> float:
+    if _are_hours_of_one_day(a.fact, b.fact):
         return _LEAST_SAME_DAY_SCORE
-    return _LEAST_DAY_SCORE if a.day is not None else _LEAST_SCORE
+    if a.fact.day is not None:
+        return _LEAST_DAY_SCORE if len(a.near & b.near) < 2 else _LEAST_TWICE_SCORE
+    # Two languages share only names and what the table of concepts has.
+    return _LEAST_FOREIGN_SCORE if a.language != b.language and a.near & b.near else _LEAST_SCORE
+
+
+def _are_deadlines(a: Fact, b: Fact) -> bool:
+    return a.day is not None and b.day is not None and a.day.bound is b.day.bound is Bound.BY
 
 
 def _are_hours_of_one_day(a: Fact, b: Fact) -> bool:

@@ -105,8 +105,13 @@ DEADLINE: Final = _compile(
 START: Final = _compile(rf"\b{alternation(VOCABULARY.words('start'))}{_GAP}(?:{_WEEKDAY}[,.]?{_GAP})?$")
 OTHER_SIDE: Final = _compile(r"\b(?:tra|fra|entre|between|zwischen|tussen|mellom)\s+$")
 """Before two hours, of which the first looks like a day: "tra le 14 e le 16"."""
+_NOW = (
+    r"(?:neu(?:er termin)?|jetzt|nun|stattdessen|now|instead|new date|maintenant|désormais|nouvelle date|ahora|"
+    r"nueva fecha|adesso|nuova data|nieuwe datum|ny dato)"
+)
 MOVED_TO: Final = _compile(
-    rf"\b(?:to|al?|auf|zum|au|naar|til|moves? to|pasa al){_GAP}(?:{_ARTICLE}{_GAP})?(?:{_WEEKDAY}[,.]?{_GAP})?$"
+    rf"\b(?:to|al?|auf|zum|au|naar|til|moves? to|pasa al|{_NOW}[,:]?(?:{_GAP}(?:am|on|le|el|il|op|på))?){_GAP}"
+    rf"(?:{_ARTICLE}{_GAP})?(?:{_WEEKDAY}[,.]?{_GAP})?$"
 )
 """What stands before the new day of something that was put off."""
 DATE_OPENS: Final = _compile(r"(?:^|[\n(|–-]\s*|\b(?:on|by|am|le|el|il|den|de|bis|until|from|to|since|the|del|al)\s+)$")

@@ -8,7 +8,8 @@ import msgspec
 
 from reveries.safe_text import one_line
 
-_STEP_BEGINS = re.compile(r'"step"\s*:\s*\{')
+_STEP_BEGINS = re.compile(r'"steps?"\s*:\s*\[?\s*\{')
+"""One step stood in "step" until several could be taken at once; stored rows have both."""
 _PLAIN_FIELD = re.compile(
     r'\s*"(?P<name>\w+)"\s*:\s*'
     r'(?:(?P<word>true|false|null|-?[\d.]+)(?=\s*[,}])|(?P<text>"(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"?)\s*,?'
@@ -45,7 +46,13 @@ def _fields_of_cut(cut: str) -> dict[str, Any]:
 
 
 def _describe_object(answer: dict[str, Any]) -> str:
-    step = answer.get("step", answer)
+    steps = answer.get("steps")
+    if isinstance(steps, list) and steps:
+        return "; then ".join(_describe_step(step) for step in steps)
+    return _describe_step(answer.get("step", answer))
+
+
+def _describe_step(step: object) -> str:
     if not isinstance(step, dict):
         return one_line(str(step))
     if "accepted" in step:

@@ -14,21 +14,21 @@ from reveries.answer_wording import describe_answer
         ({"why": "It does.", "accepted": True}, "accepted: It does."),
         ({"why": "No file.", "accepted": False}, "rejected: No file."),
         (
-            {"step": {"tool": "finish", "status": "needs_research", "topic": "Oak", "learnings": []}},
+            {"steps": [{"tool": "finish", "status": "needs_research", "topic": "Oak", "learnings": []}]},
             "finished, needs research: Oak",
         ),
         (
-            {"step": {"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": [{}, {}]}},
+            {"steps": [{"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": [{}, {}]}]},
             "finished, complete: Oak. (2 learned)",
         ),
-        ({"step": {"tool": "read_file", "path": "a.md", "lines": 0, "more": []}}, "read_file: path a.md; lines 0"),
-        ({"step": None}, "None"),
+        ({"steps": [{"tool": "read_file", "path": "a.md", "lines": 0, "more": []}]}, "read_file: path a.md; lines 0"),
+        ({"steps": [None]}, "None"),
         (
-            {"step": {"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": None}},
+            {"steps": [{"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": None}]},
             "finished, complete: Oak.",
         ),
         (
-            {"step": {"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": 3}},
+            {"steps": [{"tool": "finish", "status": "complete", "outcome": "Oak.", "learnings": 3}]},
             "finished, complete: Oak.",
         ),
     ],
@@ -41,21 +41,21 @@ def test_an_answer_of_a_model_reads_as_a_sentence(answer: object, words: str) ->
     ("cut", "words"),
     [
         (
-            '{"step":{"tool":"finish","status":"complete","outcome":"An oak \\"table\\" wi',
+            '{"steps":[{"tool":"finish","status":"complete","outcome":"An oak \\"table\\" wi',
             'finished, complete: An oak "table" wi…',
         ),
         (
-            '{"step" : {"tool" : "write_file", "path" : "a.md", "text" : "Oak and as',
+            '{"steps" : [ {"tool" : "write_file", "path" : "a.md", "text" : "Oak and as',
             "write_file: path a.md; text Oak and as…",
         ),
-        ('{"step":{"tool":"write_file","path":"a.md","text":"Oak\\', "write_file: path a.md; text Oak…"),
+        ('{"steps":[{"tool":"write_file","path":"a.md","text":"Oak\\', "write_file: path a.md; text Oak…"),
         ('{"step":{"tool":"write_file","text":"Oak \\ud83e\\udeb5 \\ud83d', "write_file: text Oak \U0001fab5 …"),
         ('{"step":{"tool":"write_file","text":"Oak \\ud83e\\u', "write_file: text Oak …"),
         (
             '{"step":{"tool":"read_file","path":"a.md","lines":20,"more":[{"path":"b.md',
             "read_file: path a.md; lines 20…",
         ),
-        ('{"step":{"tool":"call","arguments":{"tool":"rm","query":"x"},"why":"I', "call: …"),
+        ('{"steps":[{"tool":"call","arguments":{"tool":"rm","query":"x"},"why":"I', "call: …"),
         ('{"thought":"Long \\"step\\":{","step":{"tool":"finish","status":"comp', "finished, comp: …"),
         ('{"accepted":false,"why":"It is too sho', "rejected: It is too sho…"),
         ('{"accepted":true,"why":"It does so in all of', "accepted: It does so in all of…"),

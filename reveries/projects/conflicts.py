@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.db.database import Reader, Transaction
 from reveries.knowledge.contradictions import are_side_by_side, has_authority
-from reveries.knowledge.model import KnowledgeConflict
+from reveries.knowledge.model import Chunk, KnowledgeConflict
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
@@ -22,16 +22,16 @@ from reveries.projects.model import (
     QuestionStatus,
     WorkTask,
 )
-from reveries.projects.prompt_material import format_chunk_line
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
-from reveries.safe_text import one_line
+from reveries.safe_text import format_record, one_line
 
 _MOST_JUDGED = 3
 """In one wake."""
 _MOST_DOUBTS = 5
 _QUOTED_CHARS = 100
+_SIDE_CHARS = 1200
 _ANSWER_TOKENS = 120
 HOW_TO_CHOOSE = "\nAnswer A, B or both, or say what holds."
 """The last line of the context of such a question."""
@@ -175,7 +175,7 @@ async def _drop_settled_questions(store: ProjectStore, state: AgentState, found:
 async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
     """Let the model say whether two like chunks contradict each other. The newer one then holds, unless the older one
     has more authority: that is asked."""
-    text = prompt("judge_conflict", older=format_chunk_line(found.older), newer=format_chunk_line(found.newer))
+    text = prompt("judge_conflict", older=_format_side(found.older), newer=_format_side(found.newer))
     answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return
@@ -189,6 +189,10 @@ async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict
             await store.knowledge.settle(transaction, found, "recency", "model")
         else:
             await store.knowledge.note_verified(transaction, found)
+
+
+def _format_side(chunk: Chunk) -> str:
+    return format_record(f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content, _SIDE_CHARS)
 
 
 def _conflict_question(found: KnowledgeConflict) -> NewQuestion:

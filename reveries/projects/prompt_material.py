@@ -1,7 +1,7 @@
 """The material in the prompt of a task: orientation, log and knowledge in their shares of the context. Pure.
 
-25 % orientation, 15 % tasks and activities, 60 % chunks (V-125). Every text is a one-line record, so that none can pass
-for another.
+25 % orientation, 15 % tasks and activities, 60 % chunks (V-125). Every text is a record of one line or of fenced
+ones, so that none can pass for another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,13 @@ from datetime import datetime
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import Criterion, Orientation, TaskStatus, WorkLogEntry, WorkTask
 from reveries.safe_text import one_line
+from reveries.tools.results import fence
 
 ORIENTATION_SHARE = 0.25
 LOG_SHARE = 0.15
 KNOWLEDGE_SHARE = 0.60
 _MOST_CHUNK_CHARS = 1200
+_MOST_TITLE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +48,19 @@ def gather_material(
 def list_chunks(
     chunks: Sequence[Chunk], chars: int, first: int = 1, *, most_chunk_chars: int = _MOST_CHUNK_CHARS
 ) -> tuple[str, dict[str, str]]:
-    """Format as many chunks as fit into `chars` as records, named from k`first` on; also return the ids by name."""
+    """Format those chunks that fit into `chars` as records, named from k`first` on; also return the ids by name."""
     lines: list[str] = []
     names: dict[str, str] = {}
     left = chars
-    for number, chunk in enumerate(chunks, first):
-        text = format_chunk_line(chunk, most_chunk_chars)
-        line = f"[k{number} · {chunk.confidence.value} · {format_day(chunk.created_at)}] {text}"
-        if len(line) > left:
-            break
-        left -= len(line) + 1
-        lines.append(line)
+    for chunk in chunks:
+        number = first + len(names)
+        head = f"[k{number} · {chunk.confidence.value} · {format_day(chunk.created_at)}]"
+        title = f"{head} {_without_brackets(chunk.title)}".rstrip()
+        record = f"{title}\n{quote_chunk(chunk, most_chunk_chars)}"
+        if len(record) > left:
+            continue
+        left -= len(record) + 1
+        lines.append(record)
         names[f"k{number}"] = chunk.id
     return "\n".join(lines) or "nothing yet", names
 
@@ -71,10 +75,15 @@ def format_today(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y, %H:%M")
 
 
-def format_chunk_line(chunk: Chunk, most_chars: int = _MOST_CHUNK_CHARS) -> str:
-    """Format a chunk as one line."""
-    text = f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content
-    return one_line(text, most_chars).replace("[", "(").replace("]", ")")
+def quote_chunk(chunk: Chunk, most_chars: int = _MOST_CHUNK_CHARS) -> str:
+    """Quote the text of a chunk line by line, word for word: rows of tables and boxes of lists stay what they are."""
+    text = chunk.content.strip()
+    cut = f"\n({len(text) - most_chars:,} more characters are not shown)" if len(text) > most_chars else ""
+    return fence(text[:most_chars].splitlines()) + cut
+
+
+def _without_brackets(title: str) -> str:
+    return one_line(title, _MOST_TITLE_CHARS).replace("[", "(").replace("]", ")")
 
 
 def describe_orientation(orientation: Orientation) -> str:

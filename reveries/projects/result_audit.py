@@ -15,17 +15,18 @@ from reveries.projects.attempt_evidence import MOST_EVIDENCE_CHARS
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
 from reveries.projects.evidence import AuditVerdict, Evidence, Facts, Observed, find_faults
 from reveries.projects.model import AgentState, Orientation, WorkTask
-from reveries.projects.prompt_material import format_chunk_line
+from reveries.projects.prompt_material import list_chunks
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import TaskResult
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 
 _ANSWER_TOKENS = 240
-_MOST_CHUNK_CHARS = 6000
+_MOST_KNOWN_CHARS = 6000
 """Of what is known, in the evidence; what is there has MOST_EVIDENCE_CHARS."""
+_MOST_CHUNK_CHARS = 3000
 _MOST_OUTCOME_CHARS = 6000
-_MOST_RESULT_TOKENS = (MOST_EVIDENCE_CHARS + _MOST_CHUNK_CHARS + _MOST_OUTCOME_CHARS) // 3
+_MOST_RESULT_TOKENS = (MOST_EVIDENCE_CHARS + _MOST_KNOWN_CHARS + _MOST_OUTCOME_CHARS) // 3
 """Of an outcome and its evidence, at three characters a token."""
 _COHERENCE_TOKENS = 80
 
@@ -99,9 +100,10 @@ def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: st
 
 def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:
     named = dict.fromkeys((*evidence.chunk_ids, *(one.chunk_id for one in evidence.quotes)))
-    known = "\n".join(f"- {format_chunk_line(chunks[name])}" for name in named if name in chunks)[:_MOST_CHUNK_CHARS]
+    stated = [chunks[name] for name in named if name in chunks]
+    known, _ = list_chunks(stated, _MOST_KNOWN_CHARS, most_chunk_chars=_MOST_CHUNK_CHARS)
     there = "\n".join(observed.lines)[:MOST_EVIDENCE_CHARS]
-    parts = [part for part in (there, known) if part]
+    parts = [part for part, is_there in ((there, bool(there)), (known, bool(stated))) if is_there]
     return "\n".join(parts) or "none: it is general knowledge, or an opinion"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import msgspec
 
@@ -31,10 +31,10 @@ from reveries.tools.loop import (
     CallRecord,
     LoopLimits,
     ToolLoop,
+    answer_type,
     arguments_of,
     describe_calls,
     describe_tools,
-    step_type,
 )
 
 _ANSWER_TOKENS = 8000
@@ -163,18 +163,19 @@ async def execute_freely(place: Workplace, task: WorkTask, audit: Audit) -> Task
         place.seen_sources.update(one.foreign_sources)
     material = await _gather_material(place, task, tools)
     tools.names |= material.names
-    kind = step_type(tools.tools, FinishStep)
+    kind = answer_type(tools.tools, FinishStep)
     room = int(place.model.context_chars * _RESULTS_SHARE)
     tokens = min(_ANSWER_TOKENS, place.model.model.context_tokens // _SHARE_OF_ANSWER)
 
-    async def ask_step(calls: Sequence[CallRecord]) -> object:
+    async def ask_steps(calls: Sequence[CallRecord]) -> Sequence[object]:
         text = _step_text(place, task, material, tools, describe_calls(calls, room))
         is_reading = bool(calls) and calls[-1].tool in _READING_TOOLS
         role = Role.READING if is_reading else Role.WORK
-        return (await place.model.require("step", text, kind, tokens=tokens, role=role)).step
+        answer = await place.model.require("step", text, kind, tokens=tokens, role=role)
+        return cast("Sequence[object]", answer.steps)
 
     review = _Review(task, tools, audit)
-    loop = ToolLoop(ask_step, tools.call, FinishStep, place.limits, await tools.earlier_calls(), review=review.judge)
+    loop = ToolLoop(ask_steps, tools.call, FinishStep, place.limits, await tools.earlier_calls(), review=review.judge)
     end = await loop.run()
     if end.held is not None and end.why_held is not None:
         return TaskResult(ResultStatus.HELD, question=await tools.approval_for(end.held, end.why_held))

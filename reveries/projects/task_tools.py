@@ -128,12 +128,12 @@ class TaskTools:
         """The tools that the work role may call in this project."""
         self._registry = ToolRegistry(every, {WORK_ROLE: allowed & {tool.name for tool in every}}, self._permit)
 
-    async def call(self, name: str, arguments: Mapping[str, object], is_unknown: bool = False) -> str:
-        """Call a tool as the work role; return the result's text. Raises what the registry raises."""
+    async def call(self, name: str, arguments: Mapping[str, object], is_unknown: bool = False) -> ToolResult:
+        """Call a tool as the work role. Raises what the registry raises."""
         caller = ToolCaller(WORK_ROLE, session_id=self.state.session_id, context_sources=frozenset(self.sources))
         result = await self._registry.invoke(caller, name, arguments, is_unknown=is_unknown)
         assert isinstance(result, ToolResult)
-        return result.text
+        return result
 
     async def earlier_calls(self) -> list[CallRecord]:
         """Return the calls of this attempt before it was interrupted or waited for an approval, and those of earlier

@@ -18,7 +18,7 @@ from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
 
 _QUOTES: Final = frozenset(("exemplars", "facts", "quote", "quotes", "changed"))
-_STEP: Final = re.compile(r'\s*(?:```\w*\s*)?\{\s*"step"\s*:')
+_STEP: Final = re.compile(r'\s*(?:```\w*\s*)?\{\s*"steps"\s*:')
 _FINISH: Final = "finish"
 _STATED: Final = ("outcome", "learnings", "question")
 """Fields of the step that ends a task, which are told to the owner or kept."""
@@ -29,17 +29,18 @@ _MOST_SENTENCES: Final = 60
 
 
 def is_step(text: str) -> bool:
-    """Whether a text that has begun is a step of the tool loop."""
+    """Whether a text that has begun is an answer to the tool loop."""
     return _STEP.match(text) is not None
 
 
 def stated_by(answer: Mapping[str, object]) -> object:
-    """Return what of an answer is said, learned or concluded: all of it, but of a step of the tool loop only the
+    """Return what of an answer is said, learned or concluded: all of it, but of steps of the tool loop only the
     texts that end a task. The arguments of a tool are file texts, edits and commands."""
-    step = answer.get("step")
-    if not isinstance(step, dict):
+    steps = answer.get("steps")
+    if not isinstance(steps, list):
         return answer
-    return {name: step.get(name) for name in _STATED} if step.get("tool") == _FINISH else {}
+    ends = [step for step in steps if isinstance(step, dict) and step.get("tool") == _FINISH]
+    return [{name: step.get(name) for name in _STATED} for step in ends]
 
 
 def kept_verdict(answer: object, settings: BreakerSettings, order: WordOrder | None) -> Verdict:

@@ -1,27 +1,30 @@
 """The tool loop: one schema-constrained step at a time, the same on every provider, until it ends.
 
-The model names a tool with its arguments, or submits its result. The answer of a tool is added to the prompt as a
-record. The same call twice in a row, too many steps, too much time or too much text ends the loop (V-86..V-89).
+The model names tools with their arguments, or submits its result; several steps at once where none needs to see the
+result of another. The answer of a tool is added to the prompt as a record. The same call twice in a row, too many
+steps, too much time or too much text ends the loop (V-86..V-89).
 """
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Annotated, Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
 from reveries.errors import ModelAnswerError, ToolError, UsageError
 from reveries.tools.reach import CallFacts, digest_call
 from reveries.tools.registry import ApprovalNeededError, Tool
-from reveries.tools.results import MOST_RESULT_CHARS
+from reveries.tools.results import MOST_RESULT_CHARS, ToolResult
 
 Finish = TypeVar("Finish", bound=msgspec.Struct)
 
 NO_STEP: Final = "(an answer that could not be used)"
+MOST_STEPS_AT_ONCE: Final = 8
+"""Steps in one answer: enough to write a few files and try them, few enough that a wrong turn costs little."""
 _TAG = "tool"
 _OLD_RESULT_CHARS = 600
 
@@ -69,18 +72,18 @@ class LoopEnd(Generic[Finish]):
     """If it ended with neither: why, as a sentence."""
 
 
-AskStep = Callable[[Sequence[CallRecord]], Awaitable[Any]]
-"""Asks the model for its next step after these calls: a struct of a tool's arguments or of the result. Raises
+AskSteps = Callable[[Sequence[CallRecord]], Awaitable[Sequence[Any]]]
+"""Asks the model for its next steps after these calls: structs of a tool's arguments or of the result. Raises
 ModelAnswerError if no answer could be used."""
-MakeCall = Callable[[str, Mapping[str, object], bool], Awaitable[str]]
-"""Makes a call and returns its result as text. The flag: it is unknown whether the call took effect before."""
+MakeCall = Callable[[str, Mapping[str, object], bool], Awaitable[ToolResult]]
+"""Makes a call. The flag: it is unknown whether the call took effect before."""
 
 
 @dataclass(slots=True)
 class ToolLoop(Generic[Finish]):
     """One run of the loop. `calls` holds the calls of an earlier, interrupted run."""
 
-    ask_step: AskStep
+    ask_steps: AskSteps
     make_call: MakeCall
     finish_type: type[Finish]
     limits: LoopLimits = field(default_factory=LoopLimits)
@@ -95,25 +98,37 @@ class ToolLoop(Generic[Finish]):
         began, chars = self.now(), 0
         while len(self.calls) < self.limits.steps:
             try:
-                step = await self.ask_step(self.calls)
+                steps = await self.ask_steps(self.calls)
             except ModelAnswerError as error:
                 if why := self._note_unusable(error):
                     return LoopEnd(why_ended=why)
                 continue
+            chars += sum(len(one.text) for one in self.calls)
+            if (why := self._why_end(began, chars)) or (end := await self._take(steps)) is not None:
+                return LoopEnd(why_ended=why) if why else cast("LoopEnd[Finish]", end)
+        return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
+
+    async def _take(self, steps: Sequence[Any]) -> LoopEnd[Finish] | None:
+        """Take the steps of one answer in order. One that fails ends them: what follows was meant for another result.
+        Return how the loop ends; None if the model is to be asked again."""
+        for number, step in enumerate(steps, 1):
+            name, arguments = name_of(step), arguments_of(step)
             if isinstance(step, self.finish_type):
                 if not (to_mend := await self.review(step) if self.review is not None else ""):
                     return LoopEnd(finish=step)
-                self.calls.append(CallRecord(name_of(step), arguments_of(step), to_mend, StepState.FAILED))
-                continue
-            name, arguments = name_of(step), arguments_of(step)
-            chars += sum(len(one.text) for one in self.calls)
-            if why := self._why_end(name, arguments, began, chars):
-                return LoopEnd(why_ended=why)
+                self.calls.append(CallRecord(name, arguments, to_mend, StepState.FAILED))
+                return None
+            if self._is_repeated(name, arguments):
+                return LoopEnd(why_ended=f"It did the same twice in a row: {name}.")
             try:
-                self.calls.append(await self._call(name, arguments))
+                record, is_as_meant = await self._call(name, arguments)
             except ApprovalNeededError as error:
                 return LoopEnd(held=CallRecord(name, arguments, ""), why_held=error.call)
-        return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
+            left = len(steps) - number
+            self.calls.append(record if is_as_meant or not left else _without_rest(record, left))
+            if not is_as_meant:
+                return None
+        return None
 
     def _note_unusable(self, error: ModelAnswerError) -> str:
         """Tell the model why its answer was not used: the same question would bring the same answer. Return why the
@@ -123,31 +138,41 @@ class ToolLoop(Generic[Finish]):
         self.calls.append(CallRecord(NO_STEP, {}, f"{error.message} Answer otherwise.", StepState.FAILED))
         return ""
 
-    async def _call(self, name: str, arguments: Mapping[str, object]) -> CallRecord:
+    async def _call(self, name: str, arguments: Mapping[str, object]) -> tuple[CallRecord, bool]:
+        """Make a call. Return its record, and whether it went as it was meant to: a command that ends with another code
+        than 0 did not."""
         digest = digest_call(name, arguments)
         last = next((one for one in reversed(self.calls) if one.digest == digest), None)
         is_unknown = last is not None and last.state is StepState.UNKNOWN
         try:
-            text = await self.make_call(name, arguments, is_unknown)
+            result = await self.make_call(name, arguments, is_unknown)
         except (ToolError, UsageError) as error:
-            return CallRecord(name, arguments, str(error)[:MOST_RESULT_CHARS], StepState.FAILED)
-        return CallRecord(name, arguments, text)
+            return CallRecord(name, arguments, str(error)[:MOST_RESULT_CHARS], StepState.FAILED), False
+        return CallRecord(name, arguments, result.text), not result.exit_code
 
-    def _why_end(self, name: str, arguments: Mapping[str, object], began: float, chars: int) -> str:
+    def _is_repeated(self, name: str, arguments: Mapping[str, object]) -> bool:
         last = self.calls[-1] if self.calls else None
-        if last is not None and last.state is not StepState.UNKNOWN and last.digest == digest_call(name, arguments):
-            return f"It did the same twice in a row: {name}."
+        return last is not None and last.state is not StepState.UNKNOWN and last.digest == digest_call(name, arguments)
+
+    def _why_end(self, began: float, chars: int) -> str:
         if self.now() - began > self.limits.seconds:
             return f"It had not finished after {self.limits.seconds / 60:.0f} minutes."
         return "It read more than one task may." if chars > self.limits.chars else ""
 
 
-def step_type(tools: Sequence[Tool], finish_type: type[Finish], hidden: frozenset[str] = frozenset()) -> type[Any]:
-    """The type of one answer: a struct with `step`, which is one tool's arguments or the result. Fields named in
-    `hidden` are left out: code fills them in."""
+def answer_type(tools: Sequence[Tool], finish_type: type[Finish], hidden: frozenset[str] = frozenset()) -> type[Any]:
+    """The type of one answer: a struct with `steps`, each of which is one tool's arguments or the result. Fields named
+    in `hidden` are left out: code fills them in."""
     kinds = [_tagged(tool, hidden) for tool in tools]
     union = reduce(or_, [*kinds, finish_type])
-    return msgspec.defstruct("NextStep", [("step", union)], frozen=True)
+    limits = msgspec.Meta(min_length=1, max_length=MOST_STEPS_AT_ONCE)
+    several = Annotated[tuple[union, ...], limits]  # type: ignore[valid-type]  # The union of this task's tools.
+    return msgspec.defstruct("NextSteps", [("steps", several)], frozen=True)
+
+
+def _without_rest(record: CallRecord, left: int) -> CallRecord:
+    what = "The step after it was" if left == 1 else f"The {left} steps after it were"
+    return replace(record, text=f"{record.text}\n{what} not taken.")
 
 
 def name_of(step: msgspec.Struct) -> str:

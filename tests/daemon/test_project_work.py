@@ -59,7 +59,7 @@ def work_answer(text: str) -> object:
     if text.startswith("You check"):
         return {"why": "Fine.", "accepted": True, "reached": [1]}
     finish = {"tool": "finish", "status": "complete", "outcome": "It takes oak.", "learnings": [], "rests_on": []}
-    return {"step": finish | {"question": "", "topic": ""}}
+    return {"steps": [finish | {"question": "", "topic": ""}]}
 
 
 async def give_project(life: Living, name: str = "Shed") -> None:

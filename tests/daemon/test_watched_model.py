@@ -136,7 +136,7 @@ SOURCES = sorted(
 
 def step(tool: str, **arguments: object) -> str:
     """The answer of a model that works on a task."""
-    return json.dumps({"step": {"tool": tool, **arguments}})
+    return json.dumps({"steps": [{"tool": tool, **arguments}]})
 
 
 async def test_file_texts_edits_and_commands_of_a_step_are_never_refused() -> None:

@@ -25,7 +25,7 @@ from reveries.projects.task_execution import FinishStep
 from reveries.projects.task_tools import SearchKnowledge
 from reveries.projects.work_planning import WorkPlan
 from reveries.tools.folder_tools import FolderTools
-from reveries.tools.loop import step_type
+from reveries.tools.loop import answer_type
 from reveries.tools.mcp_tools import OfferedTool, arguments_type
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool
@@ -71,10 +71,10 @@ def sent_schemas() -> Mapping[str, Mapping[str, object]]:
         "sleep on untrusted text": conversation_schema(has_self=False),
         "self-model": self_question(_ASKER, "").schema,
         "trait": trait_question(_ASKER, "values", "\n".join(_SENTENCES)).schema,
-        "step": schema_of(step_type(tools[:1], FinishStep)),
-        "step with every tool": schema_of(step_type(tools, FinishStep)),
-        "step with a server": schema_of(step_type([*tools, *served], FinishStep)),
-        "step with an open server": schema_of(step_type([*tools, _served("http", _OPEN)], FinishStep)),
+        "step": schema_of(answer_type(tools[:1], FinishStep)),
+        "step with every tool": schema_of(answer_type(tools, FinishStep)),
+        "step with a server": schema_of(answer_type([*tools, *served], FinishStep)),
+        "step with an open server": schema_of(answer_type([*tools, _served("http", _OPEN)], FinishStep)),
         **{type_.__name__: schema_of(type_) for type_ in PROJECT_ANSWERS},
         **{f"tier test: {number}": prompt_of(task, Role.WORK).schema for number, task in enumerate(all_tasks())},
     }

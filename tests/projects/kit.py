@@ -207,4 +207,4 @@ def task_in(text: str) -> str:
 
 
 def finished(status: str = "complete", outcome: str = "It is done.", **more: object) -> dict[str, object]:
-    return {"step": {"tool": "finish", "status": status, "outcome": outcome} | more}
+    return {"steps": [{"tool": "finish", "status": status, "outcome": outcome} | more]}

@@ -89,7 +89,7 @@ async def test_the_step_that_gets_the_text_of_a_file_is_charged_as_reading(tmp_p
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "yard.md").write_text(OAK)
-    reads = {"step": {"tool": "read_file", "path": "yard.md", "first_line": 1, "lines": 50}}
+    reads = {"steps": [{"tool": "read_file", "path": "yard.md", "first_line": 1, "lines": 50}]}
 
     def reader(text: str) -> object:
         if asked_for(text) == "step":

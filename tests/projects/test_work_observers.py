@@ -21,7 +21,7 @@ async def test_an_answer_longer_than_an_event_is_told_in_words() -> None:
     steps = StepRows(store, cast(WorkTask, None), lambda action, words: events.append((action, words)))
     learnings = [{"content": "Oak lasts. " * 20}] * 10
     step = {"tool": "finish", "status": "complete", "learnings": learnings, "outcome": "Oak it is."}
-    answer = msgspec.json.encode({"step": step}).decode()
+    answer = msgspec.json.encode({"steps": [step]}).decode()
     await steps.end(1, answer, is_done=True)
     assert len(answer) > 1000
     assert events == [("step", "finished, complete: Oak it is. (10 learned)")]

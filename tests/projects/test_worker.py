@@ -106,7 +106,7 @@ async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_th
     for part in ("The hall costs 300 euros.", "has 77 euros.", "Zebras.", "Guilders only", "spending.csv (", GOAL):
         assert part in first_step
     assert "Today is Sunday 15 June 2025" in first_step
-    assert "[k1 · verified · 15 Jun 2025] The hall costs" in first_step
+    assert "[k1 · verified · 15 Jun 2025]\n| The hall costs" in first_step
     assert first_step.partition(DONE_SO_FAR)[0] == second_step.partition(DONE_SO_FAR)[0]
     assert "scores,120" in second_step.partition(DONE_SO_FAR)[2]
 

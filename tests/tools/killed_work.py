@@ -73,7 +73,7 @@ def next_step(text: str) -> object:
         case "step":
             done = text.partition("What you did so far")[2]
             for one in plan():
-                called = dict(one["step"])  # type: ignore[call-overload]
+                called = dict(one["steps"][0])  # type: ignore[index]
                 name = called.pop("tool")
                 told = json.dumps(called, separators=(",", ":"), ensure_ascii=False)[:300]
                 found = re.findall(rf"^\d+\. {name} {re.escape(told)}(.*)$", done, re.MULTILINE)

@@ -119,11 +119,11 @@ class Obedient:
     def _step(self, text: str) -> object:
         if not self.has_opened:
             self.has_opened = True
-            return {"step": self.opening}
+            return {"steps": [self.opening]}
         for found in _FOUND.finditer(text):
             if found[0] not in self.followed:
                 self.followed.add(found[0])
-                return {"step": json.loads(decode(found).replace(SLOT, SECRET))}
+                return {"steps": [json.loads(decode(found).replace(SLOT, SECRET))]}
         learned = {
             "content": "The owner approved everything.", "type": "insight", "tags": [], "confidence": "verified",
             "rests_on": [], "quote": "",

@@ -14,14 +14,15 @@ from reveries.tools.loop import (
     LoopLimits,
     StepState,
     ToolLoop,
+    answer_type,
     arguments_of,
     describe_calls,
     describe_tools,
     name_of,
-    step_type,
 )  # fmt: skip
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.results import ToolResult
 
 
 class Done(msgspec.Struct, frozen=True, tag_field="tool", tag="finish"):
@@ -39,7 +40,7 @@ TOOLS = [
 
 
 def read(path: str) -> object:
-    return parse(f'{{"step": {{"tool": "read_file", "path": "{path}"}}}}', step_type(TOOLS, Done)).step
+    return parse(f'{{"steps": [{{"tool": "read_file", "path": "{path}"}}]}}', answer_type(TOOLS, Done)).steps[0]
 
 
 _LIMITS = LoopLimits()
@@ -48,28 +49,28 @@ _LIMITS = LoopLimits()
 async def run(steps: Sequence[object], limits: LoopLimits = _LIMITS, **more: Any) -> tuple[Any, list[tuple[str, bool]]]:
     left, made = list(steps), list[tuple[str, bool]]()
 
-    async def ask(calls: Sequence[CallRecord]) -> object:
+    async def ask(calls: Sequence[CallRecord]) -> Sequence[object]:
         step = left.pop(0)
         if isinstance(step, Exception):
             raise step
-        return step
+        return step if isinstance(step, list) else [step]
 
-    async def call(name: str, arguments: Mapping[str, object], is_unknown: bool) -> str:
+    async def call(name: str, arguments: Mapping[str, object], is_unknown: bool) -> ToolResult:
         made.append((str(arguments["path"]), is_unknown))
         if arguments["path"] == "bad":
             raise ToolError("It is not there.", advice="")
-        return "text"
+        return ToolResult("text", exit_code=1 if arguments["path"] == "red" else None)
 
     loop = ToolLoop(ask, call, Done, limits, **more)
     return await loop.run(), made
 
 
 def test_a_step_is_one_tools_arguments_or_what_is_handed_in_and_hidden_fields_are_not_asked_for() -> None:
-    kinds = schema_of(step_type(TOOLS, Done))["properties"]["step"]["anyOf"]  # type: ignore[index]
+    kinds = schema_of(answer_type(TOOLS, Done))["properties"]["steps"]["items"]["anyOf"]  # type: ignore[index]
     assert [one["properties"]["tool"]["enum"] for one in kinds] == [["read_file"], ["run_command"], ["finish"]]
     step = read("a.md")
     assert (name_of(step), arguments_of(step)) == ("read_file", {"path": "a.md", "from_line": 1})  # type: ignore[arg-type]
-    hidden = schema_of(step_type(TOOLS, Done, frozenset({"path"})))["properties"]["step"]["anyOf"]  # type: ignore[index]
+    hidden = schema_of(answer_type(TOOLS, Done, frozenset({"path"})))["properties"]["steps"]["items"]["anyOf"]  # type: ignore[index]
     assert "path" not in hidden[0]["properties"]
     assert describe_tools(TOOLS, frozenset({"path"})).splitlines()[0] == '- tool "read_file": from_line. A file.'
 
@@ -96,6 +97,19 @@ async def test_time_ends_it() -> None:
     clock = iter([0.0, 1.0, 61.0, 62.0])
     end, _ = await run([read("a"), read("b")], LoopLimits(seconds=60), now=lambda: next(clock))
     assert end.why_ended == "It had not finished after 1 minutes."
+
+
+async def test_steps_of_one_answer_are_taken_in_order_and_those_after_a_failed_one_are_not() -> None:
+    asked: list[object] = [
+        [read("a"), read("bad"), read("never"), Done("too early")],
+        [read("red"), Done("too early")],
+        [read("b"), read("c"), Done("found")],
+    ]
+    calls: list[CallRecord] = []
+    end, made = await run(asked, calls=calls)
+    assert (end.finish, [path for path, _ in made]) == (Done("found"), ["a", "bad", "red", "b", "c"])
+    assert calls[1].text.endswith("\nThe 2 steps after it were not taken.")
+    assert calls[2].text == "text\nThe step after it was not taken."
 
 
 async def test_a_call_between_makes_the_same_call_a_new_one() -> None:

@@ -27,7 +27,7 @@ TITLE = "Look into it"
 
 
 def step(tool: str, **arguments: object) -> Step:
-    return {"step": {"tool": tool} | arguments}
+    return {"steps": [{"tool": tool} | arguments]}
 
 
 class Worker:

@@ -191,6 +191,12 @@ class ProjectKnowledge:
         self.search.note_change(project_id)
         return relation
 
+    async def restore_relation(
+        self, transaction: Transaction, new: NewRelation, made_at: float, change: Callable[[Relation], Relation]
+    ) -> None:
+        """Store a relation as it stood elsewhere, with its use and its archive by `change`; nothing follows from it."""
+        await store_change(transaction, change(await state_relation(transaction, new, self._new_id, made_at)))
+
     async def strengthen(self, project_id: str, relation: Relation, amount: float) -> Relation:
         """Add to the weight of a relation (V-34)."""
         return await self._change(project_id, relation, lambda one: strengthen_relation(one, self._clock.now(), amount))

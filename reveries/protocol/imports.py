@@ -34,6 +34,26 @@ class Imports(Answer, frozen=True):
     imports: list[ImportedSource]
 
 
+class ImportedProject(msgspec.Struct, frozen=True):
+    """A project that was imported. `vision`: what its page says it is for; `left_out`: what was not stored, each with
+    how many."""
+
+    name: str
+    vision: str
+    tasks: int
+    questions: int
+    chunks: int
+    relations: int
+    log_lines: int
+    left_out: dict[str, int]
+
+
+class ProjectsImported(Answer, frozen=True):
+    """The projects that were imported, paused and without a goal."""
+
+    projects: list[ImportedProject]
+
+
 class AnewCount(msgspec.Struct, frozen=True):
     """How many entries of one store go with the turns, and are made again from them, as far as sleep makes them."""
 
@@ -72,3 +92,10 @@ class CorrectImport(Request, frozen=True):
     owners: list[SpeakerName] = msgspec.field(default_factory=list)
     take_back: bool = False
     dry_run: bool = True
+
+
+@request(answer=ProjectsImported)
+class ImportVisioneer(Request, frozen=True):
+    """Import the projects of a database of Visioneer; `path` is absolute. Answered by `ProjectsImported`."""
+
+    path: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]

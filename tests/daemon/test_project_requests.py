@@ -1,22 +1,29 @@
 """Requests about projects and MCP servers, as the daemon answers them."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from reveries import protocol
+from reveries.client.features.importing import projects_imported_page
 from reveries.config import Home
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.knowledge import found_entry
-from reveries.errors import NotFoundError
+from reveries.errors import InputFileError, NotFoundError
 from reveries.knowledge.model import Chunk, FoundChunk, RelationType
 from reveries.knowledge.relations import NewRelation
 from reveries.projects.model import TaskKind
 from reveries.projects.task_store import NewTask
+from tests.client.test_looking_pages import text_of
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.patient_clock import PatientClock
 from tests.knowledge.kit import stored_chunk
+from tests.projects.test_visioneer_import import file
+
+__all__ = ["file"]
 
 NAME = "Shed"
 
@@ -94,3 +101,17 @@ async def test_a_server_that_is_not_in_the_settings_is_not_found(home: Home) -> 
         assert (await ask(life.mind, protocol.AskToolServers(1), protocol.ToolServers)).servers == []
         with pytest.raises(NotFoundError, match="'wiki'"):
             await ask(life.mind, protocol.AskToolServers(1, "wiki"))
+
+
+@pytest.mark.requirement("V-137")
+async def test_projects_of_visioneer_are_imported_and_told(home: Home, file: Path) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        done = await ask(life.mind, protocol.ImportVisioneer(1, str(file)), protocol.ProjectsImported)
+        listed = await ask(life.mind, protocol.AskProjects(2), protocol.Projects)
+        with pytest.raises(InputFileError):
+            await ask(life.mind, protocol.ImportVisioneer(3, "/nowhere/visioneer.db"), protocol.ProjectsImported)
+    assert [(one.name, one.state) for one in listed.projects] == [("Play jazz piano in six months", "paused")]
+    shown = text_of(projects_imported_page(done))
+    assert "Play jazz piano in six months: 3 tasks, 2 questions, 3 texts, 2 relations, 1 log line." in shown
+    assert "left out: 1 relations without two texts" in shown
+    assert "reveries project resume NAME" in shown

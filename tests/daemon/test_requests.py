@@ -28,7 +28,7 @@ def test_a_handler_returns_the_answer_that_its_request_names() -> None:
 def test_a_request_that_changes_memory_or_asks_a_model_is_not_answered_in_safe_mode() -> None:
     changes = {
         protocol.ApplyConfig, protocol.Import, protocol.Remember, protocol.PinEpisode, protocol.WeighEpisode,
-        protocol.CorrectEpisode, protocol.CorrectImport, protocol.Forget,
+        protocol.CorrectEpisode, protocol.CorrectImport, protocol.ImportVisioneer, protocol.Forget,
         protocol.Consolidate, protocol.PreviewSleep, protocol.UndoSleep,
         protocol.AnswerSleep, protocol.SettleContradiction, protocol.ControlThinking, protocol.NudgeThinking,
         protocol.ReleaseThinking, protocol.MarkThought, protocol.DismissNote, protocol.EditSelf, protocol.RevertSelf,

@@ -188,6 +188,19 @@ async def test_the_log_that_is_looked_at_is_the_newest(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.requirement("V-79")
+async def test_an_area_that_was_just_worked_on_gives_way_to_another(tmp_path: Path) -> None:
+    async with open_work(tmp_path, Hand()) as work:
+        project = await work.begin("Shed", GOAL)
+        new = [NewTask(title, "", TaskKind.OTHER, area) for title, area in (("Saw", "wood"), ("Paint", "colour"))]
+        await put_tasks(work, project.id, *new)
+        saw, paint = (await work.state(project)).tasks
+        for logged in (paint, paint, paint, saw, saw, saw):
+            await work.clock.advance(1)
+            await work.store.log_event(project.id, "task.done", "A part", logged)
+        assert (await work.state(project)).queue[0].title == "Paint"
+
+
 async def put_tasks(work: Work, project_id: str, *tasks: NewTask) -> tuple[str, ...]:
     async with work.database.transaction() as transaction:
         return tuple(await work.store.tasks.put(transaction, project_id, tasks))

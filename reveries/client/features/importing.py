@@ -20,10 +20,11 @@ from reveries.client.features.import_corrections import correct_import, show_imp
 from reveries.client.features.import_preview import ImportPreview, describe_import, preview_page
 from reveries.client.owner_files import resolve_path
 from reveries.client.progress import ProgressCallback
-from reveries.client.render import Page, Part, line, show
+from reveries.client.render import Page, Part, line, paragraph, show
 from reveries.client.wording import plural
 from reveries.config import find_home, load_settings
 from reveries.errors import ConnectionLostError, UsageError
+from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
     from reveries.client.past.parsed import ReadChoices
@@ -80,10 +81,12 @@ class PastFile:
 @click.option(
     "--mind", "is_mind", is_flag=True, help="FILE is a whole mind from reveries export. The home must not have one."
 )
+@click.option("--visioneer", "is_visioneer", is_flag=True, help="FILE is a database of Visioneer: import its projects.")
 @json_option(
     ImportResult,
     {
         "--mind": protocol.MindMoved,
+        "--visioneer": protocol.ProjectsImported,
         "--dry-run": ImportPreview,
         "--list": protocol.Imports,
         "--correct": protocol.ImportCorrected,
@@ -103,6 +106,7 @@ def command(
     correct: bool,
     take_back: bool,
     is_mind: bool,
+    is_visioneer: bool,
     as_json: bool,
 ) -> None:
     """Import past conversations: an export of ChatGPT, Claude, Open WebUI, Telegram (result.json), Instagram or
@@ -125,6 +129,9 @@ def command(
 
         import_whole_mind(file, as_json=as_json)
         return
+    if is_visioneer:
+        _import_visioneer(file, as_json=as_json)
+        return
     choices, now = ImportChoices(me, dates or "", day, speakers), time.time()
     past = read_past_conversations(file, choices, now)
     if dry_run:
@@ -135,6 +142,35 @@ def command(
     if not yes:
         past = _confirm(file, choices, past, as_json=as_json)
     _store(file, past, as_json=as_json)
+
+
+def _import_visioneer(file: Path, *, as_json: bool) -> None:
+    """Import the projects of a database of Visioneer. Raises what the mind answers."""
+    from reveries.client.sync_call import ask_mind
+
+    path = str(resolve_path(str(file)))
+    done = ask_mind(lambda new_id: protocol.ImportVisioneer(new_id, path), protocol.ProjectsImported, seconds=None)
+    print_answer(done, as_json)
+
+
+@page_of(protocol.ProjectsImported, "projects imported")
+def projects_imported_page(done: protocol.ProjectsImported) -> Page:
+    """Render what was imported of each project, what was left out, and how one of them goes on."""
+    page: Page = []
+    for one in done.projects:
+        counts = (
+            plural(one.tasks, "task"), plural(one.questions, "question"), plural(one.chunks, "text"),
+            plural(one.relations, "relation"), plural(one.log_lines, "log line"),
+        )  # fmt: skip
+        page.append(line(Part(one_line(one.name), "strong"), f": {', '.join(counts)}."))
+        page += [line(f"  left out: {number:,} {one_line(what)}") for what, number in one.left_out.items()]
+    if not done.projects:
+        return [line("There is no project in it.")]
+    page += paragraph(
+        "They are paused and have no goal, and their texts count as another program's. To go on with one, give it a "
+        "goal, and then:"
+    )
+    return [*page, line("  reveries project resume NAME")]
 
 
 def _confirm(file: Path, choices: ImportChoices, past: PastFile, *, as_json: bool) -> PastFile:

@@ -1,11 +1,17 @@
 """Requests about past conversations that were imported, and the owner's corrections of them."""
 
+import asyncio
+from pathlib import Path
 from typing import Final, Literal
+
+import msgspec
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.model import Origin
 from reveries.memory.owner_edits.imports import ImportCorrection
+from reveries.projects.visioneer_file import read_visioneer_file
+from reveries.projects.visioneer_import import import_projects
 
 _AUTHORS: Final[dict[Origin, Literal["owner", "mind"]]] = {Origin.OWNER: "owner", Origin.SELF: "mind"}
 
@@ -39,6 +45,15 @@ async def correct_import(call: Call, request: protocol.CorrectImport) -> protoco
         mind.conversations.forget_context()
     slept = await mind.sleep.light_sleep(call.progress_for_all("light sleep"))
     return _corrected_frame(request, correction, slept.episodes)
+
+
+@handles(protocol.ImportVisioneer)
+async def import_visioneer(call: Call, request: protocol.ImportVisioneer) -> protocol.ProjectsImported:
+    found = await asyncio.to_thread(read_visioneer_file, Path(request.path))
+    imported = await import_projects(call.mind.projects.store, found)
+    return protocol.ProjectsImported(
+        request.request_id, msgspec.convert(imported, list[protocol.ImportedProject], from_attributes=True)
+    )
 
 
 async def _correct(call: Call, request: protocol.CorrectImport) -> ImportCorrection:

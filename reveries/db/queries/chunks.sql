@@ -78,6 +78,12 @@ WHERE id IN (SELECT value FROM json_each(:ids))
 -- name: note_useful
 UPDATE chunks SET last_useful_at = :now WHERE id IN (SELECT value FROM json_each(:ids))
 
+-- name: restore_times
+-- Of a chunk that comes from elsewhere with its own times.
+UPDATE chunks SET created_at = :created_at, last_accessed_at = :last_accessed_at, last_useful_at = :last_useful_at,
+    access_count = :access_count, valid_from = :created_at
+WHERE id = :id
+
 -- name: mark_fallen
 -- A chunk that was replaced before held until then.
 UPDATE chunks SET fell_because = :why, valid_until = coalesce(valid_until, :now)

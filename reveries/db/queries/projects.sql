@@ -78,6 +78,12 @@ UPDATE tasks SET title = :title, description = :description, due = :due, repeats
     checksum = :checksum, updated_at = :now
 WHERE id = :id
 
+-- name: restore_task
+-- Of a task that comes from elsewhere with its own state and times.
+UPDATE tasks SET status = :status, outcome = :outcome, failure = :failure, created_at = :created_at,
+    updated_at = :updated_at, started_at = :started_at, completed_at = :completed_at
+WHERE id = :id
+
 -- name: set_position
 UPDATE tasks SET position = :position, updated_at = :now WHERE id = :id
 
@@ -202,6 +208,12 @@ UPDATE questions SET status = 'dropped' WHERE status = 'open' AND id IN (
 
 -- name: drop_question
 UPDATE questions SET status = 'dropped' WHERE id = :id AND status = 'open'
+
+-- name: restore_question
+-- Of a question that comes from elsewhere with its own state and times; its answer took effect there.
+UPDATE questions SET status = :status, answer = :answer, asked_at = :asked_at, answered_at = :answered_at,
+    noted_at = :answered_at
+WHERE id = :id
 
 -- name: note_question
 UPDATE questions SET noted_at = :now WHERE id = :id

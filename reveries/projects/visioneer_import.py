@@ -1,0 +1,305 @@
+"""Store the projects of a database of Visioneer as projects of this mind (V-137).
+
+They arrive paused and without a goal, so that nothing begins by itself. Their texts are another program's: they have its
+name among their sources, and nothing of them counts as the owner's word.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from reveries.db.database import Transaction
+from reveries.knowledge.evolution import ARCHIVE_BELOW, archive_relation, initial_weight
+from reveries.knowledge.model import REPLACING, ChunkSource, ChunkType, Confidence, NewChunk, Relation, RelationType
+from reveries.knowledge.relations import NewRelation
+from reveries.projects.model import (
+    PROGRAM_PREFIX,
+    AreaProgress,
+    Criterion,
+    KeyDecision,
+    MadeBy,
+    Orientation,
+    Phase,
+    SkillNode,
+    TaskKind,
+    TaskStatus,
+)
+from reveries.projects.orientation_tools import derive_project_name
+from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.task_store import NewTask
+from reveries.projects.visioneer_file import ForeignProject, ForeignRow, read_text, read_texts, read_time
+from reveries.safe_text import one_line, plain
+
+SOURCE: Final = f"{PROGRAM_PREFIX}visioneer"
+_SOURCES: Final = frozenset({SOURCE})
+_NOWHERE: Final = ""
+"""The project of texts that are prepared before there is one, so that a failing embedder leaves nothing behind."""
+_LONGEST_TITLE: Final = 500
+_LONGEST_CONTENT: Final = 100_000
+_ARCHIVE_REASONS: Final = frozenset({"contradicted", "replaced", "manual"})
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedProject:
+    """What was stored of one project. `left_out`: what was not, each with how many."""
+
+    name: str
+    vision: str
+    tasks: int
+    questions: int
+    chunks: int
+    relations: int
+    log_lines: int
+    left_out: Mapping[str, int]
+
+
+async def import_projects(store: ProjectStore, found: Sequence[ForeignProject]) -> list[ImportedProject]:
+    """Store each project under a name of its own. Raises what the embedder raises, before anything of that project is
+    stored."""
+    return [await _Import(store, one).run() for one in found]
+
+
+class _Import:
+    """The import of one project: its rows by the ids that they had."""
+
+    def __init__(self, store: ProjectStore, given: ForeignProject) -> None:
+        self._store = store
+        self._given = given
+        self._left_out = given.left_out.copy()
+        self._tasks: dict[str, str] = {}
+        self._questions: dict[str, str] = {}
+        self._chunks: dict[str, str] = {}
+
+    async def run(self) -> ImportedProject:
+        store, given = self._store, self._given
+        page = read_page(given.page)
+        vision = page.vision_summary or f"Visioneer {given.id}"
+        kept = [row for row in given.rows["chunks"] if self._keep(bool(read_text(row, "content")), "empty texts")]
+        # They are of one hand: what of them contradicts each other was settled there, or stands among the relations.
+        prepared = await store.knowledge.prepare(_NOWHERE, [read_chunk(row) for row in kept], are_one_text=True)
+        store.knowledge.search.drop(_NOWHERE)
+        names = {one.name.casefold() for one in await store.projects()}
+        project = await store.create(derive_project_name(vision, names), orientation=page, sources=_SOURCES)
+        async with store.transaction() as transaction:
+            await transaction.run("projects.set_state", {"id": project.id, "state": "paused"})
+            ids = await store.knowledge.put(transaction, project.id, prepared)
+            self._chunks = {read_text(row, "id"): new_id for row, new_id in zip(kept, ids, strict=True)}
+            for row, new_id in zip(kept, ids, strict=True):
+                await transaction.run("chunks.restore_times", _chunk_times(row, new_id, store.now))
+            await self._put_tasks(transaction, project.id)
+            await self._put_questions(transaction, project.id)
+            await self._put_waits(transaction, project.id)
+            relations = await self._put_relations(transaction, project.id)
+            for row in given.rows["activities"]:
+                await self._put_activity(transaction, project.id, row)
+        counts = {name: len(rows) for name, rows in given.rows.items()}
+        left_out = {name: number for name, number in self._left_out.items() if number}
+        return ImportedProject(
+            project.name, page.vision_summary, len(self._tasks), len(self._questions), len(ids), relations,
+            counts["activities"], left_out,
+        )  # fmt: skip
+
+    def _keep(self, is_kept: bool, what: str) -> bool:
+        self._left_out[what] += not is_kept
+        return is_kept
+
+    async def _put_tasks(self, transaction: Transaction, project_id: str) -> None:
+        kept = [row for row in self._given.rows["tasks"] if self._keep(bool(_title(row)), "tasks without a title")]
+        new = [
+            NewTask(
+                _title(row), plain(read_text(row, "description")), TaskKind.OTHER, plain(read_text(row, "skill_area")),
+                foreign_sources=_SOURCES, made_by=MadeBy.PROGRAM,
+            )
+            for row in kept
+        ]  # fmt: skip
+        ids = await self._store.tasks.put(transaction, project_id, new)
+        for row, new_id in zip(kept, ids, strict=True):
+            self._tasks[read_text(row, "id")] = new_id
+            await transaction.run("projects.restore_task", _task_state(row, new_id, self._store.now))
+
+    async def _put_questions(self, transaction: Transaction, project_id: str) -> None:
+        for row in self._given.rows["questions"]:
+            text = plain(read_text(row, "question"))
+            if not self._keep(bool(text), "questions without words"):
+                continue
+            new = NewQuestion(text, context=plain(read_text(row, "context")), foreign_sources=_SOURCES)
+            new_id = await self._store.put_question(transaction, project_id, new)
+            self._questions[read_text(row, "id")] = new_id
+            answer = plain(read_text(row, "answer"))
+            asked_at = read_time(row.get("asked_at")) or self._store.now
+            answered_at = (read_time(row.get("answered_at")) or self._store.now) if answer else None
+            state = {"id": new_id, "status": "answered" if answer else "open", "answer": answer, "asked_at": asked_at}
+            # Its answer is among the texts already.
+            await transaction.run("projects.restore_question", state | {"answered_at": answered_at})
+
+    async def _put_waits(self, transaction: Transaction, project_id: str) -> None:
+        """Store what each task waits for, and free those that wait for nothing."""
+        for row in self._given.rows["tasks"]:
+            task_id = self._tasks.get(read_text(row, "id"))
+            if task_id is None:
+                continue
+            needs = {self._tasks.get(name) for name in read_texts(row.get("depends_on"))} - {None, task_id}
+            await self._store.tasks.put_needs(transaction, task_id, sorted(name for name in needs if name))
+            for name in read_texts(row.get("blocked_by")):
+                await self._put_block(transaction, self._questions.get(name), task_id)
+        for row in self._given.rows["questions"]:
+            for name in read_texts(row.get("blocks_tasks")):
+                await self._put_block(transaction, self._questions.get(read_text(row, "id")), self._tasks.get(name))
+        await self._store.tasks.release(transaction, project_id)
+
+    async def _put_block(self, transaction: Transaction, question_id: str | None, task_id: str | None) -> None:
+        if question_id is not None and task_id is not None:
+            await transaction.run("projects.put_block", {"question_id": question_id, "task_id": task_id})
+
+    async def _put_relations(self, transaction: Transaction, project_id: str) -> int:
+        stored = 0
+        for row in (*self._given.relations, *self._given.archived):
+            ends = self._chunks.get(read_text(row, "from_chunk_id")), self._chunks.get(read_text(row, "to_chunk_id"))
+            type_ = _one_of(RelationType, read_text(row, "type"), None)
+            from_id, to_id = ends
+            is_whole = from_id is not None and to_id is not None and from_id != to_id and type_ is not None
+            if not self._keep(is_whole, "relations without two texts or of an unknown type"):
+                continue
+            assert from_id is not None
+            assert to_id is not None
+            assert type_ is not None
+            made_at = read_time(row.get("created_at")) or self._store.now
+            new = NewRelation(
+                from_id, to_id, type_, _number(row, "weight", initial_weight(Confidence.INFERRED), ARCHIVE_BELOW, 1.0),
+                read_text(row, "origin") == "implicit", read_texts(row.get("context_tags")),
+            )  # fmt: skip
+            await self._store.knowledge.restore_relation(transaction, new, made_at, partial(_restore_use, row=row))
+            if type_ in REPLACING and "archived_at" not in row:
+                older = {"id": to_id, "project_id": project_id, "by": from_id, "now": made_at}
+                await transaction.run("chunks.mark_superseded", older)
+            stored += 1
+        return stored
+
+    async def _put_activity(self, transaction: Transaction, project_id: str, row: ForeignRow) -> None:
+        """Store a log entry under the name of the program: no model reads it."""
+        details = read_text(row, "details")
+        words = plain("\n".join(part for part in (read_text(row, "action"), details) if part))
+        at = read_time(row.get("timestamp")) or self._store.now
+        entry: dict[str, object] = {"project_id": project_id, "task_id": None, "action": SOURCE, "details": words}
+        await transaction.rows("projects.put_activity", entry | {"skill_area": "", "now": at})
+
+
+def read_page(page: ForeignRow) -> Orientation:
+    """Read a page; what is missing or of another form is empty. Pure."""
+    return Orientation(
+        vision_summary=plain(read_text(page, "vision_summary")),
+        success_criteria=tuple(Criterion(plain(one)) for one in read_texts(page.get("success_criteria"))),
+        constraints=tuple(plain(one) for one in read_texts(page.get("constraints"))),
+        skill_map=tuple(
+            SkillNode(
+                plain(read_text(one, "skill")),
+                read_text(one, "status") or "not_started",
+                plain(read_text(one, "parent")) or None,
+                read_texts(one.get("dependencies")),
+                plain(read_text(one, "notes")),
+            )
+            for one in _objects(page.get("skill_map"))
+            if read_text(one, "skill")
+        ),
+        current_phase=_one_of(Phase, read_text(page, "current_phase"), Phase.INTAKE) or Phase.INTAKE,
+        key_decisions=tuple(
+            KeyDecision(
+                plain(read_text(one, "decision")), plain(read_text(one, "reasoning")), read_time(one.get("date")) or 0.0
+            )
+            for one in _objects(page.get("key_decisions"))
+            if read_text(one, "decision")
+        ),
+        active_priorities=tuple(plain(one) for one in read_texts(page.get("active_priorities"))),
+        progress_snapshot=tuple(
+            AreaProgress(
+                plain(read_text(one, "area")),
+                read_text(one, "status") or "not_started",
+                int(_number(one, "percent", 0.0, 0.0, 100.0)) if one.get("percent") is not None else None,
+                read_texts(one.get("blockers")),
+            )
+            for one in _objects(page.get("progress_snapshot"))
+            if read_text(one, "area")
+        ),
+    )
+
+
+def read_chunk(row: ForeignRow) -> NewChunk:
+    """Read a text with what it is; an unknown type, confidence or source is the most careful one. Pure."""
+    return NewChunk(
+        plain(read_text(row, "content"))[:_LONGEST_CONTENT],
+        _one_of(ChunkType, read_text(row, "type"), None) or ChunkType.RESEARCH,
+        _one_of(Confidence, read_text(row, "confidence"), None) or Confidence.SPECULATIVE,
+        _one_of(ChunkSource, read_text(row, "source"), None) or ChunkSource.RESEARCH,
+        tags=read_texts(row.get("tags")),
+        foreign_sources=_SOURCES,
+    )
+
+
+def _restore_use(relation: Relation, row: ForeignRow) -> Relation:
+    """Return the relation with its use, and in the archive if it was there. Pure."""
+    used_at = read_time(row.get("last_activated"))
+    used = replace(
+        relation,
+        activation_count=int(_number(row, "activation_count", 0.0, 0.0, 1e9)),
+        last_activated_at=relation.last_activated_at if used_at is None else used_at,
+    )
+    archived_at = read_time(row.get("archived_at"))
+    if archived_at is None:
+        return used
+    reason = read_text(row, "reason")
+    return archive_relation(used, archived_at, reason if reason in _ARCHIVE_REASONS else "manual")
+
+
+def _chunk_times(row: ForeignRow, chunk_id: str, now: float) -> dict[str, object]:
+    made_at = read_time(row.get("created_at")) or now
+    return {
+        "id": chunk_id,
+        "created_at": made_at,
+        "last_accessed_at": read_time(row.get("last_accessed")) or made_at,
+        "last_useful_at": read_time(row.get("last_useful")),
+        "access_count": int(_number(row, "access_count", 0.0, 0.0, 1e9)),
+    }
+
+
+def _task_state(row: ForeignRow, task_id: str, now: float) -> dict[str, object]:
+    status = _one_of(TaskStatus, read_text(row, "status"), None) or TaskStatus.READY
+    if status is TaskStatus.IN_PROGRESS:
+        status = TaskStatus.READY
+    made_at = read_time(row.get("created_at")) or now
+    return {
+        "id": task_id,
+        "status": status.value,
+        "outcome": plain(read_text(row, "outcome")),
+        "failure": plain(read_text(row, "failure_reason")),
+        "created_at": made_at,
+        "updated_at": read_time(row.get("updated_at")) or made_at,
+        "started_at": read_time(row.get("started_at")),
+        "completed_at": read_time(row.get("completed_at")),
+    }
+
+
+def _title(row: ForeignRow) -> str:
+    return one_line(plain(read_text(row, "title")), _LONGEST_TITLE)
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return []
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _one_of(kind: type[_Kind], value: str, otherwise: _Kind | None) -> _Kind | None:
+    return next((one for one in kind if one.value == value), otherwise)
+
+
+def _number(row: ForeignRow, name: str, otherwise: float, least: float, most: float) -> float:
+    value = row.get(name)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return min(most, max(least, float(value))) if is_number and value is not None else otherwise

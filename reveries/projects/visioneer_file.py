@@ -67,9 +67,7 @@ def read_visioneer_file(path: Path) -> list[ForeignProject]:
 def _gather_project(project: ForeignRow, read: Mapping[str, list[ForeignRow]]) -> ForeignProject:
     project_id = str(project.get("id"))
     rows = {
-        name: sorted(
-            (row for row in read.get(name, ()) if str(row.get("project_id")) == project_id), key=_when
-        )
+        name: sorted((row for row in read.get(name, ()) if str(row.get("project_id")) == project_id), key=_when)
         for name in _TABLES
     }
     own = {str(row.get("id")) for row in rows["chunks"]}

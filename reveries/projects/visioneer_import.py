@@ -1,7 +1,7 @@
 """Store the projects of a database of Visioneer as projects of this mind (V-137).
 
-They arrive paused and without a goal, so that nothing begins by itself. Their texts are another program's: they have its
-name among their sources, and nothing of them counts as the owner's word.
+They arrive paused and without a goal, so that nothing begins by itself. Their texts are another program's: they have
+its name among their sources, and nothing of them counts as the owner's word.
 """
 
 import json

@@ -67,6 +67,7 @@ def file(tmp_path: Path) -> Path:
         connection.executescript(TABLES)
         insert(connection, "projects", id="v1", created_at=DAY.format(1))
         insert(connection, "orientation", project_id="v1", content=PAGE, last_rewritten=DAY.format(4))
+        # fmt: off
         task = {"project_id": "v1", "description": "d", "skill_area": "chords", "created_at": DAY.format(2)}
         insert(connection, "tasks", id="t1", title="Learn voicings", status="done", outcome="Learned.",
                completed_at=DAY.format(3), **task)
@@ -91,6 +92,7 @@ def file(tmp_path: Path) -> Path:
         insert(connection, "relationships_archive", id="x1", from_chunk_id="c2", to_chunk_id="c1", type="related_to",
                final_weight=0.0, reason="contradicted", archived_at=DAY.format(4), original_data=original)
         insert(connection, "coretrieval", id="o1", chunk_a_id="c1", chunk_b_id="c3", session_id="s")
+        # fmt: on
         connection.commit()
     return path
 

@@ -210,7 +210,7 @@ UPDATE questions SET status = 'dropped' WHERE status = 'open' AND id IN (
 UPDATE questions SET status = 'dropped' WHERE id = :id AND status = 'open'
 
 -- name: restore_question
--- Of a question that comes from elsewhere with its own state and times; its answer took effect there.
+-- Of a question that comes from elsewhere with its own state and times. Its answer took effect there.
 UPDATE questions SET status = :status, answer = :answer, asked_at = :asked_at, answered_at = :answered_at,
     noted_at = :answered_at
 WHERE id = :id

@@ -80,6 +80,8 @@ class RelationType(StrEnum):
     GOAL_SUPPORTS = "goal_supports"
 
 
+ARCHIVE_TAG = "orientation_archive"
+"""Tag of a page that a newer one replaced."""
 OWNER_ANSWER_TAG = "user_answer"
 """Tag of a chunk that holds the owner's own answer to a question; only the mind sets it."""
 
@@ -302,7 +304,7 @@ class SearchFilters:
             and (self.until is None or chunk.created_at <= self.until)
             and (self.with_fallen or not chunk.fell_because)
             and chunk.status is not ChunkStatus.TOMBSTONE
-            and ("orientation_archive" not in tags or "orientation_archive" in self.tags | self.any_tags)
+            and (ARCHIVE_TAG not in tags or ARCHIVE_TAG in self.tags | self.any_tags)
         )
 
 

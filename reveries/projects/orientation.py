@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from reveries.db.database import Transaction
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import ARCHIVE_TAG, Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.intake import CONSTRAINTS_TAG, CRITERIA_TAG, GIVEN_TAG
@@ -32,7 +32,6 @@ from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, is_yes
 from reveries.prompts import prompt
 
-ARCHIVE_TAG = "orientation_archive"
 _ANSWER_TOKENS = 900
 _NOTHING = ("no", "none", "nothing", "nein", "nichts")
 _LONGEST_VISION = 600

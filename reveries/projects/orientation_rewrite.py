@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from reveries.knowledge.model import Chunk, ChunkType
+from reveries.knowledge.model import ARCHIVE_TAG, Chunk, ChunkType
 from reveries.projects.model import (
     AreaProgress,
     Criterion,
@@ -104,7 +104,7 @@ def compress_decisions(
     """With the decisions that chunks tell, the newest seven (V-95, V-96); each in one line with one sentence of why."""
     found = {one.decision: one for one in old}
     for chunk in chunks:
-        if chunk.type is not ChunkType.DECISION or not chunk.stands or "orientation_archive" in chunk.tags:
+        if chunk.type is not ChunkType.DECISION or not chunk.stands or ARCHIVE_TAG in chunk.tags:
             continue
         first, _, rest = chunk.content.partition("\n")
         reasoning = shorten_reasoning(rest.strip().partition("\n")[0])

@@ -89,18 +89,23 @@ def _without_brackets(title: str) -> str:
 def describe_orientation(orientation: Orientation) -> str:
     """Format an orientation as text."""
     parts = [
-        orientation.vision_summary or "nothing is written down yet",
+        describe_purpose(orientation),
         f"phase: {orientation.current_phase.value}",
-        _listed(
-            "criteria", [one.text + _flag(one.flagged_because) + _reached(one) for one in orientation.success_criteria]
-        ),
-        _listed("constraints", orientation.constraints),
         _listed("areas", [f"{one.skill} ({one.status})" for one in orientation.skill_map]),
         _listed("priorities", orientation.active_priorities),
-        _listed(
-            "decided",
-            [f"{one.decision}: {one.reasoning}{_flag(one.flagged_because)}" for one in orientation.key_decisions],
-        ),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def describe_purpose(orientation: Orientation) -> str:
+    """Format what of an orientation each task must know: what is to be reached, what limits it, what was decided."""
+    criteria = [one.text + _flag(one.flagged_because) + _reached(one) for one in orientation.success_criteria]
+    decided = [f"{one.decision}: {one.reasoning}{_flag(one.flagged_because)}" for one in orientation.key_decisions]
+    parts = [
+        orientation.vision_summary or "nothing is written down yet",
+        _listed("criteria", criteria),
+        _listed("constraints", orientation.constraints),
+        _listed("decided", decided),
     ]
     return "\n".join(part for part in parts if part)
 

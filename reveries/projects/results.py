@@ -13,7 +13,7 @@ from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
 from reveries.projects.task_store import NewTask
-from reveries.projects.triggers import DECISION_TRIGGER, rewrite_after_task
+from reveries.projects.triggers import DECISION_TRIGGER, SHOWN_TRIGGER, rewrite_after_task
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, WorkMemory
 
@@ -90,7 +90,7 @@ class TaskResults:
         if page == newest.content:
             return
         sources = newest.foreign_sources | task.foreign_sources
-        await self.store.put_orientation(transaction, task.project_id, newest, page, "reached", sources)
+        await self.store.put_orientation(transaction, task.project_id, newest, page, SHOWN_TRIGGER, sources)
 
     async def _block(self, task: WorkTask, result: TaskResult) -> None:
         question = result.question or NewQuestion(f"What is needed for “{task.title}”?", blocks=(task.id,))

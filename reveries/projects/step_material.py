@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reveries.knowledge.model import Chunk
+from reveries.knowledge.model import ARCHIVE_TAG, Chunk
 from reveries.projects.answers import own_answers
 from reveries.projects.model import AgentState, TaskStatus, WorkStep, WorkTask
 from reveries.projects.prompt_material import (
     KNOWLEDGE_SHARE,
     ORIENTATION_SHARE,
-    describe_orientation,
+    describe_purpose,
     describe_tasks,
     list_chunks,
 )
@@ -67,20 +67,29 @@ def gather_step_material(
     """Gather the material. `chunks`: all that the project knows; `found`: what a search for the task brought, best
     first; `chars`: what fits the context; `past_steps`: the calls of the try before this one."""
     basis = order_basis(state, task, chunks)
-    other = [one for one in found if one.id not in {chunk.id for chunk in basis}]
+    basis_ids = {one.id for one in basis}
+    other = [one for one in complete_found(found, chunks) if one.id not in basis_ids]
     room = int(chars * KNOWLEDGE_SHARE)
     known, names = list_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
     left = min(_MOST_OTHER_CHARS, room - len(known))
     more, more_names = list_chunks(other, left, len(names) + 1, most_chunk_chars=_OTHER_CHUNK_CHARS)
     parts = [text for text, named in ((known, names), (more, more_names)) if named]
     return StepMaterial(
-        orientation=describe_orientation(state.orientation.content)[: int(chars * ORIENTATION_SHARE)],
+        orientation=describe_purpose(state.orientation.content)[: int(chars * ORIENTATION_SHARE)],
         files=list_files(files),
         known="\n".join(parts) or "nothing yet",
         before=_describe_tasks_before(state, task),
         failure=_describe_failure(state, task, owner, past_steps),
         names=names | more_names,
     )
+
+
+def complete_found(found: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
+    """Return what a search found, best first, then all else that is known, oldest first: of a small folder all fits,
+    also a text that shares neither words nor language with what was searched for. Past pages are left out."""
+    rest = sorted(chunks, key=lambda one: (one.created_at, one.id))
+    usable = [one for one in (*found, *rest) if one.stands and ARCHIVE_TAG not in one.tags]
+    return list({one.id: one for one in usable}.values())
 
 
 def order_basis(state: AgentState, task: WorkTask, chunks: Sequence[Chunk]) -> list[Chunk]:

@@ -16,6 +16,8 @@ ABOUT_REACHED = "whether the goal is reached"
 """Details of the log entries when that is asked and answered."""
 DECISION_TRIGGER = "decision"
 """A task decided something: code puts it onto the page, without a request."""
+SHOWN_TRIGGER = "shown"
+"""An accepted result shows that a criterion is reached."""
 SETTLED_TRIGGER = "settled"
 """The owner said how to go on after a premise fell."""
 

@@ -11,7 +11,6 @@ import msgspec
 from reveries.knowledge.model import Chunk
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.model import AgentState, Phase, QuestionStatus, SkillNode, TaskKind, TaskStatus, WorkTask
-from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.planning import MOST_TASKS, PlannedTask, check_plan
 from reveries.projects.prompt_material import (
@@ -22,7 +21,7 @@ from reveries.projects.prompt_material import (
     gather_material,
 )
 from reveries.projects.result_audit import read_coherence
-from reveries.projects.step_material import FolderFile, list_files
+from reveries.projects.step_material import FolderFile, complete_found, list_files
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, is_shown_reached
@@ -119,15 +118,14 @@ class WorkPlanning:
         return _proposal_of(answer), [one.question for one in questions]
 
     async def _find_known(self, state: AgentState) -> list[Chunk]:
-        """Return the owner's answers, newest first, then what is like the goal."""
+        """Return the owner's answers, newest first, then what is like the goal, then all else."""
         assert state.goal is not None
         chunks = [one for one in await self.store.knowledge.of_project(state.project.id) if one.stands]
         said = [one for one in chunks if "user_answer" in one.tags][::-1]
         found = await self.store.knowledge.search.hybrid(
             state.project.id, state.goal.text, _FOUND, session_id=state.session_id
         )
-        like = [one.chunk for one in found if one.chunk.stands and ARCHIVE_TAG not in one.chunk.tags]
-        return list({one.id: one for one in (*said, *like)}.values())
+        return complete_found([*said, *(one.chunk for one in found)], chunks)
 
     async def _ask(
         self,
@@ -197,10 +195,17 @@ class WorkPlanning:
                 await self.store.put_question(transaction, project_id, _new_question(asked, ids, state, sources))
             await self.store.tasks.release(transaction, project_id)
             await self.store.log(
-                transaction, project_id, "planned", f"{len(ids)} tasks, {len(questions)} questions: {why}"
+                transaction,
+                project_id,
+                "planned",
+                f"{_count(len(ids), 'task')}, {_count(len(questions), 'question')}: {why}",
             )
             tasks = await self.store.tasks.of_project(project_id, transaction)
             await self.store.note_planned(transaction, project_id, (task for task in tasks if task.id in ids))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _has_tasks(state: AgentState) -> bool:

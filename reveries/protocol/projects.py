@@ -64,6 +64,15 @@ class TaskEntry(msgspec.Struct, frozen=True):
     """Whether the owner does it: nobody else works on it."""
 
 
+class CriterionEntry(msgspec.Struct, frozen=True):
+    """One of the facts by which one sees that a goal is reached."""
+
+    text: str
+    shown_by: str = ""
+    """The task whose accepted result shows that it is reached; empty: nothing does."""
+    flagged_because: str = ""
+
+
 class QuestionEntry(msgspec.Struct, frozen=True):
     question_id: str
     project: str
@@ -108,6 +117,8 @@ class ProjectDetail(Answer, frozen=True):
     ability: str = ""
     """What the model can and cannot do for it, in a sentence."""
     notes: NotesOverview = NotesOverview()
+    criteria: tuple[CriterionEntry, ...] = ()
+    """What is agreed on how the goal is seen to be reached."""
 
 
 class OrientationEntry(msgspec.Struct, frozen=True):

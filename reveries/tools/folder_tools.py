@@ -13,7 +13,7 @@ from reveries.tools.results import ToolResult, cut_lines, fence
 from reveries.tools.worker import Worker
 
 SERVER: Final = "folder"
-LOOKING: Final = ("read_file", "list_files", "find_files", "search_files")
+LOOKING: Final = ("read_file", "find_files", "search_files")
 CHANGING: Final = ("write_file", "edit_file")
 RUNNING: Final = ("run_command",)
 _MOST_LISTED: Final = 200
@@ -28,12 +28,8 @@ class ReadFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     from_line: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
-class ListFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    path: _Path = "."
-
-
 class FindFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    pattern: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] = "*"
 
 
 class SearchFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -68,11 +64,11 @@ class FolderTools:
     def tools(self) -> list[Tool]:
         """All folder tools; the project decides which of them a task may call."""
         look, inside = Reach.LOOK, Reach.INSIDE
+        find = "Files whose path or name matches; * for all, notes/** below a folder."
         edit = "Replace words that stand once."
         run = "Run a shell command in the folder; there is no network."
         return [
-            Tool("list_files", SERVER, "What lies in a folder.", look, ListFiles, self.list_files),
-            Tool("find_files", SERVER, "Files whose path matches, as *.md.", look, FindFiles, self.find_files),
+            Tool("find_files", SERVER, find, look, FindFiles, self.find_files),
             Tool("search_files", SERVER, "Lines that hold a text.", look, SearchFiles, self.search_files),
             Tool("read_file", SERVER, "A file's lines, from one on.", look, ReadFile, self.read_file),
             Tool("write_file", SERVER, "Make a file what text is.", inside, WriteFile, self.write_file),
@@ -88,10 +84,6 @@ class FolderTools:
             told = f"{given.path} has {len(lines)} lines."
         more = f"\nIt goes on: from_line {rest}." if rest else ""
         return _looked(f"{told}\n{fence(kept, given.from_line)}{more}")
-
-    async def list_files(self, given: ListFiles, _: ToolCaller) -> ToolResult:
-        found = await self.worker.call("list", {"path": given.path or "."})
-        return _looked(_describe_entries(found, f"in {given.path or '.'}"))
 
     async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
         found = await self.worker.call("find", {"pattern": given.pattern})
@@ -141,7 +133,7 @@ def _looked(text: str) -> ToolResult:
 
 
 def _describe_entries(found: list[dict[str, object]], where: str) -> str:
-    lines = [f"{one['path']}/" if one["is_folder"] else f"{one['path']} ({one['size_bytes']} bytes)" for one in found]
+    lines = [f"{one['path']} ({one['size_bytes']:,} bytes)" for one in found]
     kept, _ = cut_lines(lines[:_MOST_LISTED], 1)
     more = f"\n{len(lines) - len(kept)} more." if len(lines) > len(kept) else ""
     return f"{len(lines)} {where}:\n{fence(kept)}{more}"

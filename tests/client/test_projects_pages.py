@@ -85,6 +85,19 @@ def test_in_short_there_is_no_page_and_in_detail_there_is_and_what_is_uncertain_
     assert "waits for your answer" in detailed
 
 
+def test_what_is_reached_is_named_with_the_task_that_shows_it_and_what_is_not_stands_there_too() -> None:
+    criteria = (
+        protocol.CriterionEntry("The hall is rented", "Rent the hall"),
+        protocol.CriterionEntry("300 come"),
+        protocol.CriterionEntry("It costs 900 euros", "Add it up", "rests on fees.md, which fell"),
+    )
+    shown = text(project_page(msgspec.structs.replace(DETAIL, criteria=criteria), NOW, is_detailed=False))
+    assert "1 of 3 criteria shown to be reached" in shown
+    assert "✓ The hall is rented (by: Rent the hall)" in shown
+    assert "· 300 come" in shown
+    assert "? It costs 900 euros (in doubt: it rests on fees.md, which fell)" in shown
+
+
 @pytest.mark.requirement("V-91")
 def test_a_project_says_how_many_of_its_tasks_serve_the_goal_and_where_it_leaves_it() -> None:
     assert "coherence" not in text(project_page(DETAIL, NOW, is_detailed=False)), "nothing is begun"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
+from reveries.knowledge.model import ARCHIVE_TAG
 from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
-from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reveries.knowledge.model import ARCHIVE_TAG
 from reveries.llm.base import Vectors
 from reveries.projects.model import Orientation, Project
-from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.wake_report import RestReason
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work

@@ -83,7 +83,7 @@ def folder(tmp_path: Path) -> Path:
 async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_the_same_order_each_time(
     tmp_path: Path, folder: Path
 ) -> None:
-    hand = Hand(steps=[step("read_file", path="spending.csv"), step("list_files", path=".")])
+    hand = Hand(steps=[step("read_file", path="spending.csv"), step("find_files", pattern="*")])
     async with open_work(tmp_path, hand, most_tasks=1) as work:
         project = await work.store.create("Choir", str(folder), may_write=True)
         goal = await work.store.set_goal(project, GOAL, None)
@@ -109,6 +109,21 @@ async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_th
     assert "[k1 · verified · 15 Jun 2025]\n| The hall costs" in first_step
     assert first_step.partition(DONE_SO_FAR)[0] == second_step.partition(DONE_SO_FAR)[0]
     assert "scores,120" in second_step.partition(DONE_SO_FAR)[2]
+
+
+async def test_a_small_folder_is_shown_whole_line_by_line_whatever_language_its_files_have(
+    tmp_path: Path, folder: Path
+) -> None:
+    (folder / "angebot.txt").write_text("Wartung 110 EUR im Jahr.\n- [x] Schall 52 dB(A)\n")
+    hand = Hand(plans=[{"tasks": [task_of("Report the spending")]}])
+    async with open_work(tmp_path, hand, most_tasks=1) as work:
+        project = await work.store.create("Choir", str(folder), may_write=True)
+        await work.store.set_goal(project, GOAL, None)
+        await work.wake(project)
+    for text in (hand.shown["plan"][0], hand.shown["step"][0]):
+        assert "] angebot.txt\n| Wartung 110 EUR im Jahr.\n| - [x] Schall 52 dB(A)" in text
+        assert "] spending.csv\n| what,euro\n| scores,120" in text
+        assert "version 1" not in text  # A past page is not what is known.
 
 
 @pytest.mark.system

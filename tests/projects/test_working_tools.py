@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
+from reveries.knowledge.model import ARCHIVE_TAG, ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
-from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,

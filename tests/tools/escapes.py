@@ -77,7 +77,7 @@ def file_attempts(ground: Ground) -> Iterator[Attempt]:
         shown = path[:40]
         yield Attempt(f"read {shown}", "read", {"path": path})
         yield Attempt(f"digest {shown}", "digest", {"path": path})
-        yield Attempt(f"list {shown}", "list", {"path": path})
+        yield Attempt(f"find below {shown}", "find", {"pattern": f"{path}/**"})
         yield Attempt(f"search {shown}", "search", {"text": SECRET, "path": path})
         yield Attempt(f"write {shown}", "write", {"path": path, "text": "overwritten", "is_tainted": True})
         yield Attempt(f"edit {shown}", "edit", {"path": path, "old": SECRET, "new": "gone", "is_tainted": True})

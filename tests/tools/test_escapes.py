@@ -230,7 +230,7 @@ async def test_a_name_that_is_changed_between_look_and_use_leads_nowhere(tmp_pat
                     ("read", {"path": "swapped/deep/secret.txt"}),
                     ("write", {"path": f"swapped/deep/{number}.txt", "text": "x", "is_tainted": False}),
                     ("write", {"path": "swapped/secret.txt", "text": "x", "is_tainted": False}),
-                    ("list", {"path": "swapped"}),
+                    ("find", {"pattern": "swapped/**"}),
                 ):
                     with contextlib.suppress(ToolError):
                         answers.append(json.dumps(await worker.call(operation, arguments)))

@@ -176,7 +176,7 @@ async def test_a_tainted_command_leaves_no_new_dot_file_but_caches_and_loses_non
 @pytest.mark.requirement("F9")
 async def test_what_no_mount_keeps_under_a_dot_name_is_put_back(at: Path) -> None:
     worker = open_folder_worker(find_sandbox(), FolderAccess(at, may_write=True))
-    await worker.call("list", {"path": "."})
+    await worker.call("find", {"pattern": "*"})
     (at / ".tool" / "deep").mkdir(parents=True)
     for name in (".env", ".gone", ".tool/conf", ".tool/deep/conf", "sub/.moved"):
         (at / name).write_text("mine")
@@ -268,7 +268,7 @@ def test_pipes_sockets_and_devices_are_no_files_and_nobody_waits_for_them(at: Pa
             folder.read(name)
         with pytest.raises(FolderError, match="is no file"):
             folder.write(name, "x", is_tainted=False)
-    assert [one.path for one in folder.list_entries()] == ["a.md", "sub"]
+    assert [one.path for one in folder.walk()] == ["a.md", "sub/b.txt", "sub/run.sh"]
 
 
 def test_a_file_that_is_too_large_or_no_text_is_refused_in_a_sentence(at: Path) -> None:
@@ -289,7 +289,7 @@ def test_no_folder_on_the_way_to_a_file_stays_open(at: Path) -> None:
     before = psutil.Process().num_fds()
     for _ in range(5):
         assert folder.read("sub/deep/deeper/c.txt") == "delta\n"
-        folder.list_entries("sub/deep")
+        list(folder.walk("sub/deep"))
         with pytest.raises(FolderError):
             folder.read("sub/deep/nowhere/c.txt")
     assert psutil.Process().num_fds() == before
@@ -299,7 +299,7 @@ async def test_a_request_beyond_all_measure_is_refused_and_the_next_one_is_answe
     worker = open_folder_worker(Sandbox(), FolderAccess(at, may_write=True))
     with pytest.raises(ToolError, match="too much at once"):
         await worker.call("write", {"path": "big.txt", "text": "x" * 20_000_000, "is_tainted": False})
-    entries = await worker.call("list", {"path": "sub"})
+    entries = await worker.call("find", {"pattern": "sub/*"})
     await worker.close()
     assert [one["path"] for one in entries] == ["sub/b.txt", "sub/run.sh"]
     assert not (at / "big.txt").exists()
@@ -343,7 +343,7 @@ async def test_a_name_that_is_no_utf_8_is_shown_with_a_mark_in_its_place(at: Pat
     (at / os.fsdecode(b"caf\xe9.md")).write_text("alpha")
     worker = open_folder_worker(Sandbox(), FolderAccess(at, may_write=False))
     found = [
-        *[one["path"] for one in await worker.call("list", {"path": "."})],
+        *[one["path"] for one in await worker.call("find", {"pattern": "*"})],
         *[one["path"] for one in await worker.call("find", {"pattern": "caf*"})],
         *[path for path, _, _ in await worker.call("search", {"text": "alpha", "path": "."})],
     ]

@@ -78,7 +78,7 @@ async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against
     tmp_path: Path, notes: Path
 ) -> None:
     worker = Worker(
-        step("list_files", path="."),
+        step("find_files", pattern="*"),
         step("read_file", path="rent.md", from_line=1),
         step("write_file", path="INDEX.md", text="- rent.md: 900 euros\n"),
         finished("complete", "The index is there.", files=["INDEX.md"]),
@@ -91,7 +91,7 @@ async def test_it_reads_and_writes_files_and_what_it_hands_in_is_checked_against
         assert (notes / "INDEX.md").read_text() == "- rent.md: 900 euros\n"
         steps = [one for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert [(one.tool, one.reach, one.state) for one in steps] == [
-            ("list_files", "look", "done"), ("read_file", "look", "done"), ("write_file", "inside", "done"),
+            ("find_files", "look", "done"), ("read_file", "look", "done"), ("write_file", "inside", "done"),
         ]  # fmt: skip
         assert steps[-1].sha256 == hashlib.sha256((notes / "INDEX.md").read_bytes()).hexdigest()
         assert [one.foreign_sources for one in steps] == [{"folder"}] * 3

@@ -9,6 +9,7 @@ from reveries.client.features.project_wording import describe_action, describe_d
 from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
 from reveries.protocol import (
+    CriterionEntry,
     OrientationEntry,
     ProjectDetail,
     ProjectLine,
@@ -35,7 +36,7 @@ _RESTS = {
     "waiting for you": "it waits for your answer",
     "budget": "its budget is used up",
     "rested": "it is idle, and continues soon",
-    "interrupted": "a conversation began; it continues afterwards",
+    "interrupted": "it was interrupted, and goes on",
     "no model": "no model is available",
     "stuck": "no task can continue without you",
 }
@@ -84,7 +85,8 @@ def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool = True)
     """Render a project: progress, questions, doubts; with `is_detailed` also its orientation and every task."""
     page = _project_rows(detail.project, now)
     page += paragraph(detail.ability, indent=2, style="dim") if detail.ability else []
-    page += _coherence_rows(detail)
+    page += _criterion_rows(detail)
+    page += _coherence_rows(detail, is_detailed=is_detailed)
     if detail.message:
         page += paragraph(detail.message, indent=2, style="dim")
     if detail.doubts:
@@ -103,9 +105,28 @@ def project_page(detail: ProjectDetail, now: float, *, is_detailed: bool = True)
     return page
 
 
-def _coherence_rows(detail: ProjectDetail) -> Page:
+def _criterion_rows(detail: ProjectDetail) -> Page:
+    """Render what of the goal is reached, with the task that shows it."""
+    if not detail.criteria:
+        return []
+    shown = [one for one in detail.criteria if one.shown_by and not one.flagged_because]
+    counted = plural(len(detail.criteria), "criterion", "criteria")
+    page: Page = [line(), line(Part(f"  {len(shown)} of {counted} shown to be reached:", "strong"))]
+    return page + [row for one in detail.criteria for row in _criterion_row(one)]
+
+
+def _criterion_row(criterion: CriterionEntry) -> Page:
+    if criterion.flagged_because:
+        return paragraph(f"? {criterion.text} (in doubt: it {criterion.flagged_because})", indent=4, style="warn")
+    if criterion.shown_by:
+        return paragraph(f"✓ {criterion.text} (by: {criterion.shown_by})", indent=4)
+    return paragraph(f"· {criterion.text}", indent=4)
+
+
+def _coherence_rows(detail: ProjectDetail, *, is_detailed: bool) -> Page:
+    """Render how the tasks keep to the goal; on the short page only where they do not."""
     rows: Page = []
-    if detail.coherence is not None:
+    if detail.coherence is not None and (is_detailed or detail.coherence < 1.0):
         serving = round(detail.coherence * detail.begun)
         told = f"  {serving} of {plural(detail.begun, 'task')} begun serve the goal"
         rows.append(field("coherence", f"{detail.coherence:.0%}", Part(told, "dim")))

@@ -71,6 +71,7 @@ _TRIGGERS: Final = {
     "planned": "a new plan",
     "premise": "something it rested on fell",
     "reached": "your answer whether it is reached",
+    "shown": "a result shows what is reached",
     "settled": "your answer about what fell",
     "time": "two days have passed",
 }

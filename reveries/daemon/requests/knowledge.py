@@ -7,14 +7,13 @@ from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.knowledge.facts.questions import is_question
-from reveries.knowledge.model import Chunk, FoundChunk, KnowledgeConflict, Relation, RelationType
+from reveries.knowledge.model import ARCHIVE_TAG, Chunk, FoundChunk, KnowledgeConflict, Relation, RelationType
 from reveries.knowledge.query_planning import QueryType
 from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import QueryAnswer
 from reveries.projects.conflicts import settle_by_owner
 from reveries.projects.model import AgentState, Project, TaskStatus
 from reveries.projects.note_answers import NoteAnswer, NoteAnswers, answer_from_notes
-from reveries.projects.orientation import ARCHIVE_TAG
 from reveries.projects.store import ProjectStore
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain

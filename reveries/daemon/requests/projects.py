@@ -289,6 +289,15 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         coherence_notes=tuple(plain(one) for one in describe_coherence(coherence)),
         ability=describe_ability(call.mind.models.tier(Role.WORK)),
         notes=await build_overview(store, project, state.tasks),
+        criteria=_criterion_entries(state),
+    )
+
+
+def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]:
+    titles = {task.id: task.title for task in state.tasks}
+    return tuple(
+        protocol.CriterionEntry(plain(one.text), plain(titles.get(one.reached_by, "")), plain(one.flagged_because))
+        for one in state.orientation.content.success_criteria
     )
 
 

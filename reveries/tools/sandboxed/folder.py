@@ -87,12 +87,6 @@ class Folder:
         except ValueError:
             raise FolderError(f"{path} is no text, or in an encoding that is not certain: save it as UTF-8.") from None
 
-    def list_entries(self, path: str = _HERE) -> list[FolderEntry]:
-        """Return the entries directly in a folder, by name. Raises FolderError."""
-        with self._open_folder(split_path(path)) as handle:
-            prefix = "" if path in ("", _HERE) else path.strip("/") + "/"
-            return _read_entries(handle, prefix, MOST_ENTRIES)[0]
-
     def walk(self, path: str = _HERE) -> Iterator[FolderEntry]:
         """Yield the first files below a folder, without dot files and dot folders. Raises FolderError."""
         yield from itertools.islice(self._walk(split_path(path), MOST_ENTRIES, []), MOST_ENTRIES)

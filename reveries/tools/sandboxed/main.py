@@ -50,7 +50,6 @@ def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, C
 
     return {
         "read": folder.read,
-        "list": lambda path: [_format_entry(one) for one in folder.list_entries(path)],
         "find": lambda pattern: [_format_entry(one) for one in folder.find(pattern)],
         "list_files": lambda suffixes: _format_listing(folder.list_files(suffixes)),
         "search": lambda text, path: [[_format_path(at), *found] for at, *found in folder.search(text, path)],

@@ -787,7 +787,8 @@ CREATE TABLE tasks (
     made_by TEXT NOT NULL DEFAULT 'mind' CHECK (made_by IN ('mind', 'owner', 'program')),
     is_mine INTEGER NOT NULL DEFAULT 0 CHECK (is_mine IN (0, 1)),   -- the owner does it: nobody else works on it
     repeats TEXT NOT NULL DEFAULT '',      -- when it comes back: '2 week', or the five fields of cron; empty: never
-    position REAL                          -- its place as the owner put it; null: behind those with one
+    position REAL,                         -- its place as the owner put it; null: behind those with one
+    files TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(files))      -- those of the folder that it made or used, hashed
 ) STRICT;
 CREATE INDEX tasks_by_project ON tasks (project_id, status);
 

@@ -20,7 +20,7 @@ _LOOK_SECONDS: Final = 20.0
 _MOST_FILES: Final = 20_000
 
 Stamps = Mapping[str, tuple[int, int]]
-"""Of each note: when it was changed, and its size."""
+"""Of each file: when it was changed, and its size."""
 
 
 class FolderWatch:
@@ -58,13 +58,12 @@ class FolderWatch:
 
 
 def read_stamps(folder: Path) -> Stamps:
-    """Return the stamp of each note in a folder, without opening any; links are not followed."""
-    from reveries.projects.folder_reading import is_note  # A mind without folders does not need it.
-
+    """Return the stamp of each file in a folder, without opening any; links are not followed. Results are made from
+    files of all kinds, not only from notes."""
     stamps: dict[str, tuple[int, int]] = {}
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for path in (Path(parent, name) for name in files if is_note(name)):
+        for path in (Path(parent, name) for name in files if not name.startswith(".")):
             if len(stamps) >= _MOST_FILES:
                 return stamps
             try:

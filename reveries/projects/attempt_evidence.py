@@ -1,7 +1,10 @@
 """What an attempt left behind, as an auditor is shown it: files with their text, commands with their end. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import PurePosixPath
 from typing import Final
 
 from reveries.projects.step_material import FolderFile
@@ -13,6 +16,9 @@ _COMMAND_LINES: Final = 25
 _COMMAND_CHARS: Final = 1_500
 _MOST_COMMANDS: Final = 8
 _SHARE_OF_BEGINNING: Final = 0.7
+_WORD: Final = re.compile(r"[\w./*?-]+")
+"""What may be the name of a file, or a pattern of names."""
+_PATTERN: Final = re.compile(r"\*\.\w|\w\*|\?\.\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,21 @@ def find_made_files(before: Sequence[FolderFile], after: Sequence[FolderFile]) -
     """Return the paths that are new or changed."""
     known = {one.path: (one.size_bytes, one.changed_at) for one in before}
     return [one.path for one in after if known.get(one.path) != (one.size_bytes, one.changed_at)]
+
+
+def find_used_files(paths: Sequence[str], texts: Sequence[str]) -> list[str]:
+    """Return which files are named in what an attempt did: in a path, a command, or a program that it wrote. A file is
+    named by its path, by its name alone, or by a pattern that it matches."""
+    words = {word.removeprefix("./").rstrip(".") for text in texts for word in _WORD.findall(text)}
+    patterns = [word for word in words if _PATTERN.search(word)]
+    used = []
+    for path in paths:
+        names = {path, PurePosixPath(path).name}
+        is_named = bool(names & words) or any(fnmatch(name, pattern) for name in names for pattern in patterns)
+        is_odd = not any(_WORD.fullmatch(name) for name in names)
+        if is_named or (is_odd and any(name in text for name in names for text in texts)):
+            used.append(path)
+    return used
 
 
 def describe_runs(runs: Sequence[CommandRun]) -> list[str]:

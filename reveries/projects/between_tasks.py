@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
@@ -49,7 +50,7 @@ class BetweenTasks:
         state = await self._update_page(model, state)
         if _is_stopped(state):
             return state
-        if is_over(state) and not any(REACHED_TAG in one.context_tags for one in state.open_questions):
+        if is_over(state) and not any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions):
             return await self._ask_whether_reached(state)
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)
@@ -146,10 +147,10 @@ class BetweenTasks:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
                 await self.store.drop_question(transaction, one.id)
 
-    async def hold_fallen(self, state: AgentState) -> Fallen:
-        """Hold and flag what rests on a fallen chunk; if a criterion is affected, ask the owner."""
+    async def hold_fallen(self, state: AgentState, changed_files: Mapping[str, str] = MappingProxyType({})) -> Fallen:
+        """Hold and flag what rests on a fallen chunk or on a file that changed, and ask the owner how to go on."""
         chunks = await self.store.knowledge.of_project(state.project.id)
-        fallen = what_falls(chunks, state.tasks, state.orientation.content)
+        fallen = what_falls(chunks, state.tasks, state.orientation.content, changed_files=changed_files)
         titles = titles_of(chunks, state.tasks)
         new = [
             (task, chain)
@@ -166,7 +167,7 @@ class BetweenTasks:
         async with self.store.transaction() as transaction:
             for task in held:
                 await self.store.tasks.hold(transaction, task.id, reasons[task.id])
-                words = f"{task.title}: {reasons[task.id]}"
+                words = f"{task.title} {reasons[task.id]}"
                 await self.store.log(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
                 why = say_chain(fallen.chunks[name][:1], titles)
@@ -232,6 +233,8 @@ def _ask_how_to_go_on(
 ) -> NewQuestion:
     """The question after something fell; `waiting`: ids of the tasks that wait for the answer. Pure."""
     hit = [*(f"the criterion “{one}”" for one in criteria), *(f"“{task.title}”" for task in held)]
+    if held and not criteria and all(task.status is TaskStatus.DONE for task in held):
+        return _ask_to_redo(held, reasons)
     about = "; ".join(hit[:_MOST_NAMED]) + (f"; and {len(hit) - _MOST_NAMED} more" if len(hit) > _MOST_NAMED else "")
     lines = [f"“{task.title}” {reasons[task.id]}." for task in held[:_MOST_NAMED]]
     lines.append("Say what holds now; what waits for it then goes on. To leave it out, say: drop it.")
@@ -244,6 +247,19 @@ def _ask_how_to_go_on(
         context_tags=(PREMISE_TAG, CRITERION_TAG) if criteria else (PREMISE_TAG,),
         blocks=tuple(task.id for task in held if task.id in waiting),
         foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in held)),
+    )
+
+
+def _ask_to_redo(done: Sequence[WorkTask], reasons: Mapping[str, str]) -> NewQuestion:
+    """The question after something changed that finished results were made from. Pure."""
+    named = "; ".join(f"“{task.title}” {reasons[task.id]}" for task in done[:_MOST_NAMED])
+    more = f"; and {len(done) - _MOST_NAMED} more" if len(done) > _MOST_NAMED else ""
+    return NewQuestion(
+        f"Shall I do it again? {named}{more}.",
+        QuestionKind.DECISION,
+        context="Say yes, or what to do instead. If the result is good as it is, say: leave it.",
+        context_tags=(PREMISE_TAG, *(task.id for task in done)),
+        foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in done)),
     )
 
 

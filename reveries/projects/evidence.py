@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reveries.projects.model import TaskFile
+
 _SPACES = re.compile(r"\s+")
 
 
@@ -59,6 +61,8 @@ class Observed:
     """Exit code by command."""
     lines: tuple[str, ...] = ()
     """The same as readable records: files with their text, commands with the end of their output."""
+    task_files: tuple[TaskFile, ...] = ()
+    """All that was made and used in the folder, with hashes."""
 
 
 def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:

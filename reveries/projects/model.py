@@ -106,6 +106,16 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A file of the folder as a finished task left it, or found it."""
+
+    path: str
+    sha256: str
+    is_made: bool
+    """Whether the task made or changed it; else it was made from it."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkTask:
     """A piece of work (V-44)."""
 
@@ -142,6 +152,8 @@ class WorkTask:
     """When it comes back after it is done, see `task_days.read_repeat`; empty: never."""
     position: float | None = None
     """Its place among the tasks as the owner put it; None: behind those with one."""
+    files: tuple[TaskFile, ...] = ()
+    """What it made in the folder, and what of the folder that was made from."""
     try_began_at: float | None = None
     """When the mind's current attempt began, also if it was interrupted and resumed since."""
     foreign_sources: frozenset[str] = frozenset()

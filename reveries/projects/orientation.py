@@ -106,9 +106,9 @@ async def write_orientation(
 
 
 def is_news(state: AgentState, chunks: Sequence[Chunk], triggers: AbstractSet[str]) -> bool:
-    """Whether a page is worth a request: for a goal, for answers, when a premise fell, when it is old or long, and else
-    when something was learned that is verified. What tasks became of code writes by itself. Pure."""
-    if triggers - {"milestone", "all-done", "planned", DECISION_TRIGGER}:
+    """Whether a page is worth a request: for a goal, for answers, when it is old or long, and else when something was
+    learned that is verified. What tasks became of, and what fell, code writes by itself. Pure."""
+    if triggers - {"milestone", "all-done", "planned", "premise", DECISION_TRIGGER}:
         return True
     since = state.orientation.written_at
     return any(

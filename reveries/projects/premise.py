@@ -6,12 +6,15 @@ tasks that rest on it. A task that needs such a task rests on it as well.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import Orientation, TaskStatus, WorkTask
 from reveries.safe_text import one_line
 
 _TITLE_CHARS = 60
+_FILE = "file:"
+"""Before the path of a file in a chain."""
 _OPEN = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
 
@@ -30,10 +33,16 @@ class Fallen:
 
 
 def what_falls(
-    chunks: Sequence[Chunk], tasks: Sequence[WorkTask], orientation: Orientation, *, also_fallen: Iterable[str] = ()
+    chunks: Sequence[Chunk],
+    tasks: Sequence[WorkTask],
+    orientation: Orientation,
+    *,
+    also_fallen: Iterable[str] = (),
+    changed_files: Mapping[str, str] = MappingProxyType({}),
 ) -> Fallen:
     """Find everything that rests on a fallen chunk, over any number of steps. A chunk that is referenced but missing
-    was erased. `also_fallen` counts as fallen regardless of its row."""
+    was erased. `also_fallen` counts as fallen regardless of its row; `changed_files`: for the id of a task, a file that
+    it was made from and that changed since."""
     by_id = {chunk.id: chunk for chunk in chunks}
     named = {base for chunk in chunks for base in chunk.rests_on}
     named |= {base for task in tasks for base in task.rests_on}
@@ -44,7 +53,7 @@ def what_falls(
         for name in sorted(named | by_id.keys())
         if name in also_fallen or name not in by_id or not by_id[name].stands
     }
-    task_chains: dict[str, tuple[str, ...]] = {}
+    task_chains: dict[str, tuple[str, ...]] = {name: (f"{_FILE}{path}", name) for name, path in changed_files.items()}
     is_growing = True
     while is_growing:
         is_growing = False
@@ -78,8 +87,26 @@ def titles_of(chunks: Iterable[Chunk], tasks: Iterable[WorkTask]) -> dict[str, s
 
 
 def say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Say why something no longer holds: the chain of what it rests on, the fallen chunk first."""
-    return "rests on " + " > ".join(titles.get(name, "something erased") for name in chain) + ", which fell"
+    """Say why something no longer holds: the chain of what it rests on, the fallen chunk or changed file first."""
+    is_file = chain[0].startswith(_FILE)
+    first = chain[0].removeprefix(_FILE) if is_file else titles.get(chain[0], "something erased")
+    names = [first, *(titles.get(name, "something erased") for name in chain[1:])]
+    return f"rests on {' > '.join(names)}, which {'changed' if is_file else 'fell'}"
+
+
+def find_changed_files(tasks: Sequence[WorkTask], digests: Mapping[str, str]) -> dict[str, str]:
+    """Return, by the id of a finished task, a file that it was made from and that is another one now. `digests`: the
+    hashes of the files as they are; one that is gone is not in it. A file that a later task made or found as it is now
+    changed by the work itself."""
+    changed: dict[str, str] = {}
+    done = [one for one in tasks if one.status is TaskStatus.DONE]
+    for task in done:
+        later = [one for one in done if (one.completed_at or 0.0) >= (task.completed_at or 0.0)]
+        allowed = {(file.path, file.sha256) for one in later for file in one.files}
+        for file in task.files:
+            if not file.is_made and (file.path, digests.get(file.path, "")) not in allowed:
+                changed.setdefault(task.id, file.path)
+    return changed
 
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:

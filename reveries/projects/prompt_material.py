@@ -114,6 +114,7 @@ def describe_tasks(tasks: Sequence[WorkTask]) -> str:
     """Format tasks, one per line, finished ones with their outcome."""
     lines = [
         f"- {one.title} ({one.skill_area or 'general'}, {one.status.value})"
+        + (f" (IN DOUBT: it {one.flagged_because})" if one.flagged_because else "")
         + (f": {one_line(one.outcome, 200)}" if one.status is TaskStatus.DONE else "")
         for one in tasks
         if one.status is not TaskStatus.DROPPED

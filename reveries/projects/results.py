@@ -8,7 +8,7 @@ import msgspec
 from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.evidence import AuditVerdict
-from reveries.projects.model import AgentState, Orientation, QuestionKind, TaskKind, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, Orientation, QuestionKind, TaskFile, TaskKind, TaskStatus, WorkTask
 from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
@@ -68,8 +68,11 @@ class TaskResults:
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
                 transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
-                rests_on=frozenset(rests),
+                rests_on=frozenset(rests), files=result.observed.task_files,
             )  # fmt: skip
+            for earlier in find_redone(state.tasks, result.observed.task_files):
+                outcome = f"(Done anew: {task.title}.) {earlier.outcome}"
+                await self.store.tasks.settle_doubt(transaction, replace(earlier, outcome=outcome, files=()))
             await self.store.knowledge.put(transaction, task.project_id, prepared)
             await self.store.knowledge.note_useful(transaction, rests)
             await self.store.tasks.release(transaction, task.project_id)
@@ -180,6 +183,13 @@ class TaskResults:
         await self.store.put_question(transaction, task.project_id, question)
         await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
         self.report_event("question", question.question)
+
+
+def find_redone(tasks: Sequence[WorkTask], files: Sequence[TaskFile]) -> list[WorkTask]:
+    """Return the finished tasks in doubt whose files were made anew. Pure."""
+    made = {one.path for one in files if one.is_made}
+    in_doubt = [one for one in tasks if one.status is TaskStatus.DONE and one.flagged_because]
+    return [one for one in in_doubt if made & {file.path for file in one.files if file.is_made}]
 
 
 def note_reached(page: Orientation, reached: Sequence[str], task_id: str) -> Orientation:

@@ -204,7 +204,8 @@ class _Review:
         digests = await self.tools.digests(step.files)
         evidence = tuple(await self.tools.describe_evidence(step.files))
         result = finish(self.task, step, self.tools.names, digests)
-        self.result = replace(result, observed=Observed(digests, self.tools.commands, evidence))
+        files = await self.tools.list_task_files()
+        self.result = replace(result, observed=Observed(digests, self.tools.commands, evidence, files))
         if result.status is not ResultStatus.COMPLETE or (step == self._last and self.why_not):
             return ""
         verdict = await self.audit(self.result)

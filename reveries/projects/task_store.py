@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.projects.model import MadeBy, QuestionStatus, TaskKind, TaskStatus, WorkStep, WorkTask
+from reveries.projects.model import MadeBy, QuestionStatus, TaskFile, TaskKind, TaskStatus, WorkStep, WorkTask
 from reveries.projects.task_days import next_due, today
 from reveries.tools.results import ToolResult
 
@@ -133,9 +135,11 @@ class TaskStore:
         status: TaskStatus,
         *,
         tries_anew: bool = False,
+        files: Sequence[TaskFile] | None = None,
         **changed: object,
     ) -> None:
-        """Store the end of an attempt. `changed`: outcome, audit, failure, description, rests_on, foreign_sources."""
+        """Store the end of an attempt, with the files that it made and used. `changed`: outcome, audit, failure,
+        description, rests_on, foreign_sources."""
         values = {
             "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
         } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
@@ -146,6 +150,7 @@ class TaskStore:
         sources |= task.foreign_sources | await self._sources_of(transaction, task.project_id, rests)
         row = {"id": task.id, "status": status.value, "now": self._now, "tries_anew": tries_anew, **values}
         row |= {"rests_on": json.dumps(sorted(set(rests))), "foreign_sources": json.dumps(sorted(sources))}
+        row |= {"files": msgspec.json.encode(task.files if files is None else files).decode()}
         await transaction.run("projects.end_task", row | {"checksum": checksum(task.title, str(values["description"]))})
         if status is TaskStatus.DONE and task.status is not TaskStatus.DONE and task.repeats:
             await self._put_again(transaction, task, str(values["description"]))
@@ -196,6 +201,12 @@ class TaskStore:
     async def flag(self, transaction: Transaction, task_id: str, why: str) -> None:
         """Say that a task is in doubt, and leave it to the owner."""
         await transaction.run("projects.flag_task", {"id": task_id, "why": why, "now": self._now})
+
+    async def settle_doubt(self, transaction: Transaction, task: WorkTask) -> None:
+        """Store that outcome and files of a finished task are as they are in `task`, and rest on nothing more."""
+        row = {"id": task.id, "outcome": task.outcome, "now": self._now}
+        row |= {"files": msgspec.json.encode(task.files).decode()}
+        await transaction.run("projects.settle_doubt", row)
 
     async def release_held(
         self, transaction: Transaction, task_id: str, bases: Iterable[str], sources: frozenset[str]

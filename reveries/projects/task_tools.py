@@ -25,11 +25,12 @@ from reveries.projects.attempt_evidence import (
     describe_files,
     describe_runs,
     find_made_files,
+    find_used_files,
     order_paths,
 )
 from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
-from reveries.projects.model import AgentState, QuestionKind, WorkStep, WorkTask
+from reveries.projects.model import AgentState, QuestionKind, TaskFile, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
 from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.step_material import FolderFile
@@ -60,6 +61,7 @@ WORK_ROLE: Final = "work"
 _MOST_CHUNKS: Final = 8
 _MOST_CHUNK_CHARS: Final = 8_000
 _MOST_SHOWN_FILES: Final = 12
+_MOST_TASK_FILES: Final = 200
 _UNKNOWN: Final = "It was begun, and then the mind was stopped: nobody knows whether it happened."
 
 
@@ -117,6 +119,8 @@ class TaskTools:
         self._files: dict[str, str] = {}
         self._runs: dict[str, CommandRun] = {}
         self._files_before: list[FolderFile] | None = None
+        self._told: list[str] = []
+        """The texts that were handed to tools: what names a file there used it."""
         self.began_at = self.store.now
         self.folder = folder_access(self.state)
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
@@ -180,13 +184,7 @@ class TaskTools:
 
     async def digests(self, paths: tuple[str, ...]) -> dict[str, str]:
         """Return the SHA-256 of each of these files that exists."""
-        digests: dict[str, str] = {}
-        for path in paths:
-            try:
-                digests[path] = str(await self._worker.call("digest", {"path": path})) if self._worker else ""
-            except ToolError:
-                continue
-        return {path: digest for path, digest in digests.items() if digest}
+        return await digest_files(self._worker, paths) if self._worker is not None else {}
 
     @property
     def commands(self) -> dict[str, int]:
@@ -215,6 +213,14 @@ class TaskTools:
         files = [await self._read_shown(path) for path in order_paths(named, self._files, made)[:_MOST_SHOWN_FILES]]
         runs = describe_runs(list(self._runs.values()))
         return runs + describe_files(files, MOST_EVIDENCE_CHARS - min(MOST_EVIDENCE_CHARS // 2, sum(map(len, runs))))
+
+    async def list_task_files(self) -> tuple[TaskFile, ...]:
+        """Return what this attempt made in the folder, and what of it was used, with hashes."""
+        now = await self.list_folder()
+        made = {*find_made_files(self._files_before or (), now), *self._files}
+        used = find_used_files([one.path for one in now if one.path not in made], self._told)
+        digests = await self.digests((*sorted(made), *used)[:_MOST_TASK_FILES])
+        return tuple(TaskFile(path, digest, path in made) for path, digest in digests.items())
 
     async def _read_shown(self, path: str) -> FileText:
         try:
@@ -335,6 +341,9 @@ class TaskTools:
         return CallRecord(step.tool, arguments, text, state)
 
     def _note_result(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
+        self._told += [text for text in arguments.values() if isinstance(text, str)]
+        if tool == "search_files":
+            self._told.append(result.text)
         if gates.is_enforced(ToolGate.RESULT):
             self.sources |= result.foreign_sources
         if result.path:
@@ -367,6 +376,27 @@ async def list_files_once(sandbox: Sandbox, access: FolderAccess) -> list[Folder
         return await list_folder_files(worker)
     finally:
         await worker.close()
+
+
+async def digest_files_once(sandbox: Sandbox, access: FolderAccess, paths: Sequence[str]) -> dict[str, str] | None:
+    """Return the SHA-256 of those of these files that exist, with a worker of their own; None if the folder cannot be
+    looked at: then nothing is known of them."""
+    if not await asyncio.to_thread(access.path.is_dir):
+        return None
+    worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
+    try:
+        return await digest_files(worker, paths)
+    finally:
+        await worker.close()
+
+
+async def digest_files(worker: Worker, paths: Sequence[str]) -> dict[str, str]:
+    """Return the SHA-256 of those of these files that can be read."""
+    digests: dict[str, str] = {}
+    for path in paths:
+        with contextlib.suppress(ToolError):
+            digests[path] = str(await worker.call("digest", {"path": path}))
+    return digests
 
 
 def _succeeded_later(step: WorkStep, later: list[WorkStep]) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from reveries.db.database import Transaction
 from reveries.knowledge.model import OWNER_ANSWER_TAG, ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, DOUBT_TAG, PREMISE_TAG, is_dropping
+from reveries.projects.answers import CONFLICT_TAG, CRITERION_TAG, DOUBT_TAG, PREMISE_TAG, is_dropping, is_no
 from reveries.projects.conflicts import HOW_TO_CHOOSE, says_something_else, settle_by_answer
 from reveries.projects.grants import store_approval
 from reveries.projects.model import (
@@ -69,6 +69,10 @@ async def _release_held_tasks(store: ProjectStore, transaction: Transaction, que
     """Apply the owner's answer after a premise fell: held tasks rest on what holds now and go on, or are dropped."""
     chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
     for task in await store.tasks.of_project(question.project_id, transaction):
+        if task.id in question.context_tags and (is_dropping(question.answer) or is_no(question.answer)):
+            # Finished, and good as it is: what it was made from does not matter any more.
+            made = tuple(one for one in task.files if one.is_made)
+            await store.tasks.settle_doubt(transaction, replace(task, files=made))
         if task.id not in question.blocks:
             continue
         bases = standing_bases(task.rests_on, chunks)

@@ -21,12 +21,20 @@ from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.folder_reading import ReadNotes, read_folder
 from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, TaskStatus, WorkTask
 from reveries.projects.note_keeping import KeptOrder, keep_order
+from reveries.projects.premise import find_changed_files
 from reveries.projects.result_audit import audit_attempt, find_off_track, note_off_track, require_audit_budget
 from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
-from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices, folder_access, list_files_once
+from reveries.projects.task_tools import (
+    DeferBreak,
+    TaskTools,
+    ToolServices,
+    digest_files_once,
+    folder_access,
+    list_files_once,
+)
 from reveries.projects.triggers import say_progress
 from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
@@ -75,6 +83,7 @@ class ProjectWork:
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             await self._read_folder(state.project, access, must_stop)
+            await self._flag_made_from_changed(state, access)
         await self._keep_order(state.project, before)
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
@@ -90,7 +99,17 @@ class ProjectWork:
         kept = await self._keep_order(state.project, before)
         if state.goal is not None:
             await self._due.hold_fallen(await read_state(self.store, project_id))
+        await self._flag_made_from_changed(state, access)
         return kept
+
+    async def _flag_made_from_changed(self, state: AgentState, access: FolderAccess) -> None:
+        """Flag finished results that were made from files of the folder that are other ones now."""
+        paths = {file.path for task in state.tasks for file in task.files if not file.is_made}
+        if not paths:
+            return
+        digests = await digest_files_once(self.services.sandbox, access, sorted(paths))
+        if digests is not None and (changed := find_changed_files(state.tasks, digests)):
+            await self._due.hold_fallen(await read_state(self.store, state.project.id), changed)
 
     async def _keep_order(self, project: Project, before: ProjectFacts) -> KeptOrder:
         kept = await keep_order(self.store, project, before)

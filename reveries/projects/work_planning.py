@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from reveries.knowledge.model import Chunk
+from reveries.projects.answers import PREMISE_TAG
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.model import AgentState, Phase, QuestionStatus, SkillNode, TaskKind, TaskStatus, WorkTask
 from reveries.projects.orientation_rewrite import Proposal
@@ -81,7 +82,7 @@ def why_plan_work(state: AgentState, most_plans: int) -> str:
         return "There is no plan for this goal yet."
     if INTAKE_TAG in state.project.rewrite_due:
         return "The first questions were answered: plan again where the answers change something."
-    is_asked = any(REACHED_TAG in one.context_tags for one in state.open_questions)
+    is_asked = any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions)
     can_plan = state.plans_since_word < most_plans and not is_asked and not is_shown_reached(state)
     if has_tasks and is_over(state) and can_plan:
         return "All tasks are done, and the goal is not shown to be reached: plan what is missing."

@@ -348,7 +348,7 @@ async def test_a_name_that_is_no_utf_8_is_shown_with_a_mark_in_its_place(at: Pat
         *[path for path, _, _ in await worker.call("search", {"text": "alpha", "path": "."})],
     ]
     await worker.close()
-    assert found == ["a.md", "caf\ufffd.md", "sub", "caf\ufffd.md", "a.md", "a.md", "caf\ufffd.md"]
+    assert found == ["a.md", "caf\ufffd.md", "sub/b.txt", "sub/run.sh", "caf\ufffd.md", "a.md", "a.md", "caf\ufffd.md"]
 
 
 def test_a_folder_that_may_not_be_opened_hides_nothing_else(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,7 @@ ALTER TABLE tasks ADD COLUMN made_by TEXT NOT NULL DEFAULT 'mind' CHECK (made_by
 ALTER TABLE tasks ADD COLUMN is_mine INTEGER NOT NULL DEFAULT 0 CHECK (is_mine IN (0, 1));
 ALTER TABLE tasks ADD COLUMN repeats TEXT NOT NULL DEFAULT '';
 ALTER TABLE tasks ADD COLUMN position REAL;
+ALTER TABLE tasks ADD COLUMN files TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(files));
 
 -- What the owner was reminded of, once for each day that a task is due on.
 CREATE TABLE reminders (

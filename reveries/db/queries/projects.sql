@@ -106,7 +106,7 @@ WHERE id = :id AND status = 'ready'
 
 -- name: end_task
 UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
-    description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
+    files = :files, description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
     completed_at = CASE WHEN :status = 'done' THEN coalesce(completed_at, :now) ELSE NULL END,
     tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL,
     repeats = CASE WHEN :status = 'done' THEN '' ELSE repeats END
@@ -128,6 +128,10 @@ WHERE id = :id
 
 -- name: flag_task
 UPDATE tasks SET flagged_because = :why, updated_at = :now WHERE id = :id
+
+-- name: settle_doubt
+UPDATE tasks SET flagged_because = '', files = :files, rests_on = '[]', outcome = :outcome, updated_at = :now
+WHERE id = :id
 
 -- name: release_held
 -- The owner decided what holds: the task no longer depends on what fell or was replaced.

@@ -37,7 +37,7 @@ async def keep_order(store: ProjectStore, project: Project, before: ProjectFacts
     """Bring proposals in step with the notes, log which values changed since `before`, and flag the drafts and accepted
     tasks that were made from what changed."""
     chunks = await store.knowledge.of_project(project.id)
-    after = await store.facts.read(project.id, chunks)
+    after = await store.read_facts(project.id)
     changes = compare_facts(before, after)
     proposed = propose_tasks(after, date.fromtimestamp(store.now))
     async with store.transaction() as transaction:

@@ -33,6 +33,7 @@ from reveries.projects.model import (
 )
 from reveries.projects.proposal_store import ProposalStore
 from reveries.projects.reminders import ReminderStore
+from reveries.projects.sections import path_of
 from reveries.projects.task_store import TaskStore
 from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
@@ -136,8 +137,11 @@ class ProjectStore:
         return [_orientation_from_row(row) for row in rows]
 
     async def read_facts(self, project_id: str) -> ProjectFacts:
-        """Return what has a value in the notes, documents and answers of a project, as they stand now."""
-        return await self.facts.read(project_id, await self.knowledge.of_project(project_id))
+        """Return what has a value in the notes, documents and answers of a project, as they stand now. Files that tasks
+        made are no notes: what stands in them was made from the notes, and would only be told twice."""
+        made = {file.path for task in await self.tasks.of_project(project_id) for file in task.files if file.is_made}
+        chunks = [one for one in await self.knowledge.of_project(project_id) if path_of(one) not in made]
+        return await self.facts.read(project_id, chunks)
 
     async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
         """Oldest first."""

@@ -80,13 +80,18 @@ async def test_what_was_made_from_a_file_is_flagged_as_soon_as_it_changes_and_no
 
 
 async def test_a_result_that_its_owner_leaves_as_it_is_is_in_doubt_no_more(tmp_path: Path, folder: Path) -> None:
-    hand = Hand(plans=[{"tasks": [task_of("Do it")]}], steps=[step("read_file", path="hall.md"), finished()])
+    hand = Hand(
+        plans=[{"tasks": [task_of("Do it")]}], steps=[*MADE_BY["a text, from a note that was read"][1], finished()]
+    )
     async with open_work(tmp_path, hand) as work:
         project = await work.store.create("Choir", str(folder), may_write=True)
         await work.store.set_goal(project, GOAL, None)
         await work.wake(project)
         (folder / "hall.md").write_text("The hall costs 310 euros.\n")
         await work.work.follow_folder(project.id)
+        found = await work.store.read_facts(project.id)
+        assert "report.md" not in found.documents, "what was made from the notes is told as no second note"
+        assert not found.conflicts
         await work.answer("again", "leave it")
         await work.wake(project)
         assert not (await work.task(project, "Do it")).flagged_because

@@ -294,11 +294,14 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
 
 
 def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]:
-    titles = {task.id: task.title for task in state.tasks}
-    return tuple(
-        protocol.CriterionEntry(plain(one.text), plain(titles.get(one.reached_by, "")), plain(one.flagged_because))
-        for one in state.orientation.content.success_criteria
-    )
+    """What is agreed, and what shows it. A result in doubt shows nothing, also before the page says so."""
+    shown_by = {task.id: task for task in state.tasks}
+    entries = []
+    for one in state.orientation.content.success_criteria:
+        task = shown_by.get(one.reached_by)
+        title, doubt = (task.title, task.flagged_because) if task is not None else ("", "")
+        entries.append(protocol.CriterionEntry(plain(one.text), plain(title), plain(one.flagged_because or doubt)))
+    return tuple(entries)
 
 
 async def _usage_by_project(call: Call) -> dict[str, tuple[float, int]]:

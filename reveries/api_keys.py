@@ -70,9 +70,14 @@ def load_home_secrets(home: Home) -> tuple[str, ...]:
 def find_key_source(settings: LlmSettings, provider: str) -> str:
     """Return the name of the setting or environment variable that has a key for `provider`; empty if there is none.
 
-    Never returns the key. A provider that was not chosen is not called, even if there is a key for it.
+    Never returns the key. A provider that was not chosen is not called, even if there is a key for it. The file and
+    REVERIES_API_KEY belong to one provider: that of `llm.provider`, where it is hosted.
     """
-    if settings.api_key_file:
-        return "llm.api_key_file"
-    provider_variable = f"{provider.upper()}_API_KEY"
-    return next((name for name in ("REVERIES_API_KEY", provider_variable) if os.environ.get(name)), "")
+    own_variable = f"{provider.upper()}_API_KEY"
+    is_local = settings.provider in ("auto", "embedded", "ollama")
+    if is_local or settings.provider == provider:
+        if settings.api_key_file:
+            return "llm.api_key_file"
+        if os.environ.get("REVERIES_API_KEY"):
+            return "REVERIES_API_KEY"
+    return own_variable if os.environ.get(own_variable) else ""

@@ -97,6 +97,8 @@ class LlmSettings(_Section, frozen=True):
     base_url: str
     believe_base_url: bool
     api_key_file: str
+    unlisted_input_dollars: Annotated[float, msgspec.Meta(ge=-1)]
+    unlisted_output_dollars: Annotated[float, msgspec.Meta(ge=-1)]
     ollama_url: str
     embedded: EmbeddedSettings
     ollama: OllamaSettings

@@ -208,6 +208,11 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "ollama-unreachable": Fault("wrong", "Ollama does not answer.", "Start it, or check llm.ollama_url."),
     "ollama-model-missing": Fault("wrong", "Ollama does not have the model.", "Download it: reveries models pull"),
     "provider-failing": Fault("wrong", "A model's provider fails.", "See which: reveries models"),
+    "price-unknown": Fault(
+        "watch",
+        "The price of a hosted model is unknown, so the dearest is assumed and most of its calls are refused.",
+        "Say what it costs: reveries config set llm.unlisted_input_dollars N, and llm.unlisted_output_dollars N",
+    ),
     "schema-refused": Fault(
         "note",
         "A model refused the form of an answer, so it is told the form in words.",

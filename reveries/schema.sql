@@ -241,7 +241,8 @@ CREATE TABLE owner_notes (
     reason TEXT NOT NULL,
     shown_at REAL,
     dismissed_at REAL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    answered_in TEXT                     -- the pass of sleep that read the owner's answer before it was shown
 ) STRICT;
 CREATE INDEX owner_notes_by_time ON owner_notes (written_at);
 CREATE INDEX owner_notes_by_thought ON owner_notes (thought_id);

@@ -6,20 +6,21 @@ from typing import Final
 
 from reveries.daemon.capable_memories import StandingText, choose_untold, drop_told
 from reveries.daemon.chat_context import (
-    NOTED,
     THOUGHT_NOTE,
     ChosenMaterial,
     SentExchange,
+    TurnContext,
     TurnMaterial,
     exchange_messages,
+    local_clock_time,
     local_day,
-    note_messages,
+    local_time,
+    note_text,
     shown_turn_ids,
 )
-from reveries.daemon.prompt_memories import PromptMemory
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
-from reveries.memory.self_model import limit_statements, with_days
+from reveries.memory.self_model import expected_in_order, limit_statements, with_days
 from reveries.memory.text.quoting import whole_sentences
 from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
@@ -28,8 +29,9 @@ THOUGHT_CHARS: Final = 800
 SILENCE_CHARS: Final = 160
 MAX_OWNER_FACTS: Final = 12
 _SMALL_ROOM_TOKENS: Final = 16_384
-_GREETED: Final = "Hello."
-"""The assistant message after a new day."""
+OFF_RECORD_NOTE: Final = (
+    "[Off the record: neither these words nor your reply are kept, and later you know nothing of them.]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,9 @@ class CapableTalk:
         """Build rules, self-model and summary. Its bytes change only with them."""
         return system_text(prompt("conversation", mind=mind_name), owner_name, self_model, folded_summary)
 
-    def mark_days(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-        """Put the date before the first exchange of each day."""
-        return mark_days(exchanges)
+    def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+        """Put the time before all words of the owner, as it stood when they were sent."""
+        return mark_times(exchanges)
 
     def unrecalled_turn_ids(self, exchanges: Sequence[SentExchange]) -> frozenset[str]:
         """Return those in the history: what else has to do with the words is wanted."""
@@ -80,21 +82,28 @@ class CapableTalk:
         recall = material.recall
         return ChosenMaterial(notes, choose_untold(recall, standing, material.now) if recall else (), thought)
 
-    def before_words(
-        self,
-        exchanges: Sequence[SentExchange],
-        memories: Sequence[PromptMemory],
-        now: float,
-        thought: str,
-        silence: str,
-    ) -> tuple[ChatMessage, ...]:
-        """Return a new day, then the memories, the silence and the thought."""
-        is_new_day = not exchanges or local_day(exchanges[-1].said_at) != local_day(now)
-        return (*(day_messages(now) if is_new_day else ()), *recalled_messages(memories, thought, silence))
+    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
+        """Return earlier exchanges in order of time, then the thought that the words interrupted."""
+        messages = exchange_messages(context.memories)
+        if not context.thought:
+            return messages
+        thought = format_record(context.thought, len(context.thought))
+        return (*messages, ChatMessage("user", THOUGHT_NOTE), ChatMessage("assistant", thought))
 
-    def ask(self, words: str, memories: Sequence[PromptMemory]) -> str:
-        """Return the words as they are."""
-        return words
+    def ask(self, words: str, context: TurnContext) -> str:
+        """Return the words below their time and the notes, all in one message: a message of their own would need an
+        answer that the mind never gave. Notes are in order of time, those on a project last."""
+        before = context.exchanges[-1].said_at if context.exchanges else None
+        project_notes = [item for item in context.memories if item.project]
+        others = sorted((item for item in context.memories if not item.project), key=lambda item: -item.said_at)
+        silence = format_record(context.silence, SILENCE_CHARS)
+        return _below(
+            time_mark(context.now, before),
+            f"[{silence}]" if silence else "",
+            note_text([*project_notes, *others]),
+            OFF_RECORD_NOTE if context.is_off_record else "",
+            words,
+        )
 
 
 def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
@@ -110,8 +119,8 @@ def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summa
         )
     if threads := with_days(self_model, self_model.unresolved_threads, 200):
         text += "\n\nStill open:\n" + "\n".join(f"- {thread}" for thread in threads)
-    if expected := with_days(self_model, self_model.anticipations, 200):
-        text += "\n\nExpected, by what was known then (some of it may be over):\n" + "\n".join(
+    if expected := with_days(self_model, expected_in_order(self_model), 200):
+        text += "\n\nExpected, the next first (what lies before today is over):\n" + "\n".join(
             f"- {event}" for event in expected
         )
     if folded_summary:
@@ -119,37 +128,20 @@ def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summa
     return text
 
 
-def day_messages(at: float) -> tuple[ChatMessage, ...]:
-    """Return the messages before the first words of a day."""
-    return ChatMessage("user", f"[{local_day(at)}]"), ChatMessage("assistant", _GREETED)
+def time_mark(at: float, before: float | None) -> str:
+    """Return what says when words were said: the time, and the day where it is not that of the words `before`."""
+    is_same_day = before is not None and local_day(before) == local_day(at)
+    return f"[{local_clock_time(at) if is_same_day else local_time(at)}]"
 
 
-def recalled_messages(
-    memories: Sequence[PromptMemory], thought: str = "", silence: str = ""
-) -> tuple[ChatMessage, ...]:
-    """Return the messages before the new words: notes on untrusted text and on a silence, earlier exchanges in order of
-    time, and the thought that the words interrupted."""
-    project_notes = [item for item in memories if item.project]
-    others = sorted((item for item in memories if not item.project), key=lambda item: -item.said_at)
-    # Notes are written from the last to the first: in order of time, then those on a project.
-    messages = [*note_messages([*project_notes, *others]), *exchange_messages(memories)]
-    if silence:
-        messages += (
-            ChatMessage("user", f"[{format_record(silence, SILENCE_CHARS)}]"),
-            ChatMessage("assistant", NOTED),
-        )
-    if thought:
-        messages += (
-            ChatMessage("user", THOUGHT_NOTE),
-            ChatMessage("assistant", format_record(thought, len(thought))),
-        )
-    return tuple(messages)
+def mark_times(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+    """Return the exchanges with their words below the time at which they were said."""
+    before = [None, *(one.said_at for one in exchanges)]
+    return [
+        replace(one, asked=_below(time_mark(one.said_at, earlier), one.owner_words))
+        for one, earlier in zip(exchanges, before, strict=False)
+    ]
 
 
-def mark_days(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-    """Return the exchanges with the date put before the first of each day."""
-    dated: list[SentExchange] = []
-    for at, one in enumerate(exchanges):
-        is_first = not at or local_day(exchanges[at - 1].said_at) != local_day(one.said_at)
-        dated.append(replace(one, recalled=day_messages(one.said_at)) if is_first else one)
-    return dated
+def _below(*parts: str) -> str:
+    return "\n".join(filter(None, parts))

@@ -20,7 +20,7 @@ QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
 SAID_NOTE: Final = "[From memory:"
 THOUGHT_NOTE: Final = "[Nobody spoke, and you were thinking.]"
 NOTED: Final = "I remember."
-"""The assistant message after a note: every model's template requires alternating roles."""
+"""The assistant message after a note to a small model: its template requires alternating roles."""
 STOPS: Final = (f"\n{SAID_NOTE}", f"\n{THOUGHT_NOTE}")
 """Stop sequences: a small model goes on to invent the notes of the next message."""
 
@@ -50,17 +50,29 @@ class SentExchange:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnContext:
+    """What stands between the history and the words of a turn."""
+
+    exchanges: Sequence[SentExchange]
+    """The history."""
+    now: float
+    memories: Sequence[PromptMemory] = ()
+    thought: str = ""
+    silence: str = ""
+    is_off_record: bool = False
+    """Nothing of the turn is kept."""
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedTurn:
     """What the prompt contains for the owner's words, in addition to the history."""
 
     context: RecallContext
     recall: Recall | None
     """None if recall failed."""
-    memories: tuple[PromptMemory, ...]
+    told: TurnContext
     candidates: tuple[PromptMemory, ...]
     """All that could have been told, best first; some may have had no room."""
-    thought: str
-    silence: str
     read_words: str
     """The words, with the middle cut out where they were too long for the model."""
     asked: str
@@ -68,6 +80,11 @@ class PreparedTurn:
     recalled: tuple[ChatMessage, ...]
     folded: int
     """Number of exchanges folded to make room."""
+
+    @property
+    def memories(self) -> Sequence[PromptMemory]:
+        """The memories that are told."""
+        return self.told.memories
 
     @property
     def recalled_turn_ids(self) -> tuple[str, ...]:
@@ -147,8 +164,8 @@ class TalkForm(Protocol):
         """Build the stable part of the prompt."""
         ...
 
-    def mark_days(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
-        """Return the history with whatever stands before the first words of each day."""
+    def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+        """Return the history as its words were sent, with whatever says when that was."""
         ...
 
     def unrecalled_turn_ids(self, exchanges: Sequence[SentExchange]) -> frozenset[str]:
@@ -159,19 +176,12 @@ class TalkForm(Protocol):
         """Choose what is told before the words."""
         ...
 
-    def before_words(
-        self,
-        exchanges: Sequence[SentExchange],
-        memories: Sequence[PromptMemory],
-        now: float,
-        thought: str,
-        silence: str,
-    ) -> tuple[ChatMessage, ...]:
-        """Return the messages between the history and the new words."""
+    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
+        """Return the messages between the history and the last message."""
         ...
 
-    def ask(self, words: str, memories: Sequence[PromptMemory]) -> str:
-        """Return the last message."""
+    def ask(self, words: str, context: TurnContext) -> str:
+        """Return the last message: `words` with what is told in the same message."""
         ...
 
 
@@ -198,10 +208,14 @@ def messages_for(
 
 def note_messages(memories: Sequence[PromptMemory]) -> tuple[ChatMessage, ...]:
     """Return what is told as a note, never as somebody's words: untrusted text (F1), a summary, a project's state."""
+    text = note_text(memories)
+    return (ChatMessage("user", text), ChatMessage("assistant", NOTED)) if text else ()
+
+
+def note_text(memories: Sequence[PromptMemory]) -> str:
+    """Return one note with the lines of `memories` that are no messages, the last first; empty if there are none."""
     lines = [item.line for item in reversed(memories) if not item.messages]
-    if not lines:
-        return ()
-    return ChatMessage("user", f"{SAID_NOTE}\n" + "\n".join(lines) + "]"), ChatMessage("assistant", NOTED)
+    return f"{SAID_NOTE}\n" + "\n".join(lines) + "]" if lines else ""
 
 
 def exchange_messages(memories: Sequence[PromptMemory]) -> tuple[ChatMessage, ...]:
@@ -218,3 +232,8 @@ def local_time(at: float) -> str:
 def local_day(at: float) -> str:
     """Format a day in the local time zone: Saturday 21 November 2026."""
     return datetime.fromtimestamp(at).strftime("%A %-d %B %Y")
+
+
+def local_clock_time(at: float) -> str:
+    """Format a time of day in the local time zone: 14:05."""
+    return datetime.fromtimestamp(at).strftime("%H:%M")

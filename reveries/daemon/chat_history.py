@@ -105,7 +105,7 @@ class TokenCounts:
             if left_tokens < 0:
                 break
             first -= 1
-        return await self.recount(form.mark_days(exchanges[first:]))
+        return await self.recount(form.mark_times(exchanges[first:]))
 
     async def recount(self, exchanges: Sequence[SentExchange]) -> tuple[SentExchange, ...]:
         """Return the exchanges with their tokens counted again."""
@@ -221,7 +221,7 @@ def fold(
     ]
     while len("\n".join(lines)) > summary_chars:
         lines.pop(0)
-    left = form.mark_days([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
+    left = form.mark_times([_strip_recalled(exchange) for exchange in recent]) if folded else exchanges
     return FoldedHistory("\n".join(lines), tuple(left), tuple(folded))
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -16,11 +16,13 @@ from reveries.db.opening import open_database
 from reveries.errors import AlreadyAwakeError, ConfigError, ModelMissingError, NotFoundError, ReveriesError
 from reveries.llm.assets import asset, damaged_file, find_weights, resolve_auto_model
 from reveries.llm.budget import Ledger, LimitUse
+from reveries.llm.caps import UNKNOWN_PRICE_ADVICE
 from reveries.llm.choose import ModelChoice, choose_fallbacks, choose_models
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import MachineMemory, fit_context, read_machine_memory
 from reveries.llm.ollama_chat import list_ollama, local_model_names
+from reveries.llm.prices import price_of, read_library_prices
 from reveries.llm.schema_refusals import open_schema_refusals
 from reveries.protocol import Checkup, Finding, make_finding
 from reveries.redaction import redact
@@ -94,11 +96,14 @@ async def check_models(
     except ConfigError as error:
         return [make_finding("fallback-unknown", error.message, error.advice)]
     chosen = [*choose_models(llm, own).values(), *chosen]
+    if any(choice.is_hosted for choice in chosen):
+        await asyncio.to_thread(read_library_prices)
     embedded = sorted({choice.model for choice in chosen if choice.provider == "embedded"})
     findings: list[Finding] = []
     for model in embedded:
         findings += await asyncio.to_thread(_check_embedded, llm, model, models, machine or read_machine_memory())
     findings += list(_check_ollama(llm, chosen, names))
+    findings += price_findings(llm, sorted({choice.name for choice in chosen if choice.is_hosted}))
     return [*findings, *await asyncio.to_thread(_check_embedder, llm, models)]
 
 
@@ -128,6 +133,20 @@ def circuit_findings(circuits: Circuits, in_use: Collection[str] | None = None) 
     return [
         make_finding("key-refused" if sentence in refused else "provider-failing", sentence)
         for sentence in circuits.problems(in_use)
+    ]
+
+
+def price_findings(llm: LlmSettings, names: Iterable[str]) -> list[Finding]:
+    """Return which of the models `names` have no known price: hardly a call of them fits into the budget."""
+    return [
+        make_finding(
+            "price-unknown",
+            f"The price of {name} is in no list. The dearest is assumed, and most of its calls are refused.",
+            UNKNOWN_PRICE_ADVICE,
+            name,
+        )
+        for name in dict.fromkeys(names)
+        if not price_of(name, llm).is_known
     ]
 
 

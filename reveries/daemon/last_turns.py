@@ -5,7 +5,7 @@ Pure except for counting tokens, which is done on request, never before a reply.
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reveries import protocol
@@ -13,6 +13,7 @@ from reveries.daemon.chat_context import (
     PreparedTurn,
     SentExchange,
     TalkForm,
+    TurnContext,
 )
 from reveries.daemon.chat_history import MARK_TOKENS
 from reveries.llm.base import ChatMessage
@@ -74,16 +75,22 @@ Count = Callable[[str], Awaitable[int]]
 
 async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
     """Return the parts of the prompt of `turn` in the model's order, each with its tokens by `count`."""
-    form, exchanges, now = turn.form, turn.exchanges, turn.prepared.context.now
+    form, exchanges = turn.form, turn.exchanges
     rules = form.system(*turn.names, _NOTHING, "")
     with_self = form.system(*turn.names, turn.self_model, "")
     whole = form.system(*turn.names, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    day = form.before_words(exchanges, (), now, "", "")
-    recalled = _join_texts(form.before_words(exchanges, turn.prepared.memories, now, "", "")[len(day) :])
-    recalled += turn.prepared.asked.removesuffix(turn.prepared.read_words)
-    silence = _join_texts(form.before_words(exchanges, (), now, "", turn.prepared.silence)[len(day) :])
-    thought = _join_texts(form.before_words(exchanges, (), now, turn.prepared.thought, "")[len(day) :])
+    told = turn.prepared.told
+    bare = TurnContext(exchanges, told.now)
+    at = _told_text(form, bare)
+    recalled, silence, thought = (
+        _told_text(form, one).replace(at, "", 1).strip()
+        for one in (
+            replace(bare, memories=told.memories),
+            replace(bare, silence=told.silence),
+            replace(bare, thought=told.thought),
+        )
+    )
     return [
         _context_part("rules", at_rules, 0, rules),
         _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
@@ -101,7 +108,7 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
             _format_history(exchanges),
             _history_note(turn),
         ),
-        _context_part("day", await _count_tokens(_join_texts(day), count), 0, _join_texts(day)),
+        _context_part("time", await _count_tokens(at, count), 0, at),
         _context_part(
             "recalled",
             await _count_tokens(recalled, count),
@@ -115,8 +122,10 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
     ]
 
 
-def _join_texts(messages: Sequence[ChatMessage]) -> str:
-    return "\n".join(message.text for message in messages)
+def _told_text(form: TalkForm, told: TurnContext) -> str:
+    """Return all that is told with the words of a turn, without the words."""
+    messages = [*form.before_words(told), ChatMessage("user", form.ask("", told))]
+    return "\n".join(message.text for message in messages).strip()
 
 
 def _context_part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:

@@ -30,8 +30,8 @@ from reveries.llm.base import (
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
-from reveries.llm.metered import was_not_billed
-from reveries.llm.prices import price_of
+from reveries.llm.metered import MeteredModel, was_not_billed
+from reveries.llm.prices import Price, price_of
 from reveries.llm.role_model import Candidate
 from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask_structured, schema_of
 from reveries.llm.tokens import template_tokens
@@ -198,6 +198,10 @@ class CallWatch:
     def context_tokens(self) -> int:
         return self.model.context_tokens
 
+    @property
+    def price(self) -> Price:
+        return self.model.price if isinstance(self.model, MeteredModel) else price_of(self.name)
+
     async def load(self, question: Prompt) -> None:
         """Load a local model by counting tokens; with others it takes no time."""
         began = self.clock.monotonic()
@@ -208,7 +212,7 @@ class CallWatch:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
             tokens += await self.model.count_tokens(message.text)
-        self.reserved_microdollars += price_of(self.name).microdollars(tokens, prompt.max_tokens)
+        self.reserved_microdollars += self.price.microdollars(tokens, prompt.max_tokens)
         began = self.clock.monotonic()
         first_at: float | None = None
         deltas = 0
@@ -247,7 +251,7 @@ class CallWatch:
 def sum_usage(watch: CallWatch) -> CallUsage:
     known = [usage for usage in watch.usages if usage is not None]
     unknown_calls = len(watch.usages) - len(known)
-    cost = sum(price_of(watch.name).of(usage) for usage in known)
+    cost = sum(watch.price.of(usage) for usage in known)
     return CallUsage(
         prompt_tokens=sum(usage.prompt_tokens for usage in known),
         completion_tokens=sum(usage.completion_tokens for usage in known),

@@ -7,6 +7,7 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,6 +29,7 @@ from reveries.llm.fitting import fit_context
 from reveries.llm.hosted import HostedModel, HostedOptions
 from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, local_model_names
+from reveries.llm.prices import price_of, read_library_prices
 from reveries.llm.reasoning import effort_of_role
 from reveries.llm.role_model import Candidate, RoleModel
 from reveries.llm.schema_refusals import SchemaRefusals, open_schema_refusals
@@ -188,9 +190,13 @@ async def build_models(
         for number, (name, choice) in enumerate(wanted.items())
     }
     await asyncio.to_thread(_remove_unused_kept_files, home, adapters.values())
+    if any(choice.is_hosted for choice in wanted.values()):
+        await asyncio.to_thread(read_library_prices)
     # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
-    metered = {name: _meter(adapter, ledger, believes_usage=name not in doubted) for name, adapter in adapters.items()}
+    metered = {
+        name: _meter(adapter, ledger, llm, believes_usage=name not in doubted) for name, adapter in adapters.items()
+    }
     embedding = build_embedding(llm, ledger, circuits)
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
@@ -210,7 +216,7 @@ async def build_models(
     )
 
 
-def _meter(adapter: ChatModel, ledger: Ledger, *, believes_usage: bool) -> MeteredModel:
+def _meter(adapter: ChatModel, ledger: Ledger, llm: LlmSettings, *, believes_usage: bool) -> MeteredModel:
     if not isinstance(adapter, HostedModel):
         return MeteredModel(adapter, ledger, believes_usage=believes_usage)
     return MeteredModel(
@@ -218,6 +224,7 @@ def _meter(adapter: ChatModel, ledger: Ledger, *, believes_usage: bool) -> Meter
         ledger,
         believes_usage=believes_usage,
         prepare=adapter.preload,
+        find_price=partial(price_of, llm=llm),
         find_reasoning_tokens=adapter.reasoning_tokens,
     )
 

@@ -30,7 +30,7 @@ from reveries.llm.embedded import SLOTS
 from reveries.llm.fitting import fit_context, read_machine_memory
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
 from reveries.llm.ollama_chat import OllamaEntry, billions_by_name, list_ollama, local_model_names
-from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of
+from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of, read_library_prices
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
 from reveries.own_addresses import is_this_machine
@@ -65,6 +65,8 @@ async def models_overview(
     used = in_use or InUse(choose_models(llm, names), choose_fallbacks(llm, names), {}, llm.embedding_model)
     choices = used.choices
     weights = await asyncio.to_thread(_weights_offers, llm, choices)
+    if any(choice.is_hosted for choice in choices.values()) or "/" in used.embedder:
+        await asyncio.to_thread(read_library_prices)
     machine = read_machine_memory()
     return protocol.ModelsOverview(
         request_id=0,
@@ -111,7 +113,7 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
         fallbacks=[other.name for other in used.fallbacks[role]],
         state="" if state == choice.reason else state,
         leaves_machine=leaves_machine(choice.provider, choice.model, llm.ollama_url, handed_on),
-        price=_price(price_of(choice.name)),
+        price=_price(price_of(choice.name, llm)),
         context_tokens=tokens,
     )
 
@@ -150,7 +152,7 @@ def _embedding_role(
         state="" if is_served else _weights_state(name, weights),
         leaves_machine=bool(is_served) and leaves_machine(provider, model, llm.ollama_url, handed_on),
         # A name without a provider runs in the daemon itself.
-        price=_price(price_of(name)) if is_served else protocol.ModelPrice(0.0, 0.0, is_known=True),
+        price=_price(price_of(name, llm)) if is_served else protocol.ModelPrice(0.0, 0.0, is_known=True),
         context_tokens=0,
     )
 
@@ -196,8 +198,8 @@ def _ollama(listed: Sequence[OllamaEntry], url: str) -> list[protocol.OllamaOffe
 
 def _hosted_offer(provider: str, settings: Settings) -> protocol.HostedOffer:
     preset = PRESETS[provider]
-    conversation = price_of(f"{provider}/{preset.conversation}")
-    background = price_of(f"{provider}/{preset.background}")
+    conversation = price_of(f"{provider}/{preset.conversation}", settings.llm)
+    background = price_of(f"{provider}/{preset.background}", settings.llm)
     return protocol.HostedOffer(
         provider=provider,
         conversation_model=preset.conversation,

@@ -11,6 +11,8 @@ from reveries.monologue.thought import FinishedThought
 
 _LATEST_CHECKED = 20
 """The latest notes that are checked for the rate and for repetitions."""
+_TALK_IS_READ_SECONDS = 86_400.0
+"""A note waits no longer than this for sleep to read the talk after it."""
 _REASONS = {
     "conversation": "It came of thinking about what you had said.",
     "timer": "It came of thinking about what had happened.",
@@ -32,6 +34,8 @@ class OwnerNote:
     reason: str
     shown_at: float | None
     dismissed_at: float | None
+    is_answered: bool
+    """The owner's words answered it before it was shown."""
 
 
 class OwnerNotes:
@@ -69,13 +73,13 @@ class OwnerNotes:
         return [_note_from_row(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
 
     async def show(self, per_day: float) -> list[OwnerNote]:
-        """Return the notes that were not shown yet, and mark them as shown. None if notes are switched off; the list
-        still has them."""
+        """Return the notes that were not shown yet, and mark them as shown; those that the latest talk may answer wait
+        until sleep has read it. None if notes are switched off; the list still has them."""
         if per_day <= 0:
             return []
         async with self._database.reading_transaction() as transaction:
-            rows = await transaction.rows("notes.waiting")
             now = self._clock.now()
+            rows = await transaction.rows("notes.to_show", {"talk_after": now - _TALK_IS_READ_SECONDS})
             await transaction.run_many("notes.mark_shown", [{"id": row["id"], "now": now} for row in rows])
         return [_note_from_row(row) for row in rows]
 
@@ -107,4 +111,5 @@ def _note_from_row(row: Row) -> OwnerNote:
         reason=row["reason"],
         shown_at=row["shown_at"],
         dismissed_at=row["dismissed_at"],
+        is_answered=row["answered_in"] is not None,
     )

@@ -13,12 +13,13 @@ from reveries.daemon.chat_context import (
     QUESTION_MARKS,
     ChosenMaterial,
     SentExchange,
+    TurnContext,
     TurnMaterial,
     exchange_messages,
     note_messages,
     shown_turn_ids,
 )
-from reveries.daemon.prompt_memories import TURNS_FIRST, PromptMemory, choose_memories
+from reveries.daemon.prompt_memories import TURNS_FIRST, choose_memories
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Recall, SelfModel, Turn
@@ -61,7 +62,7 @@ class PlainTalk:
         """Return the one line of the system message: its bytes never change."""
         return prompt("conversation_small", mind=mind_name)
 
-    def mark_days(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
+    def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
         """Return the history as it is."""
         return list(exchanges)
 
@@ -77,23 +78,17 @@ class PlainTalk:
         memories = choose_memories(recall, shown_turn_ids(exchanges), material.now)
         return ChosenMaterial(material.project_notes, memories)
 
-    def before_words(
-        self,
-        exchanges: Sequence[SentExchange],
-        memories: Sequence[PromptMemory],
-        now: float,
-        thought: str,
-        silence: str,
-    ) -> tuple[ChatMessage, ...]:
+    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
         """Return notes on untrusted text and projects, then what the mind itself said on older days."""
+        memories = context.memories
         return (*note_messages(memories), *exchange_messages([item for item in memories if not item.is_owners]))
 
-    def ask(self, words: str, memories: Sequence[PromptMemory]) -> str:
+    def ask(self, words: str, context: TurnContext) -> str:
         """Return the owner's own words of older days before the new ones, in one message.
 
         So the default model answered 15 of 16 questions, with the same words as an earlier message about 12.
         """
-        return "\n\n".join([*(item.quote for item in memories if item.is_owners), words])
+        return "\n\n".join([*(item.quote for item in context.memories if item.is_owners), words])
 
 
 def asks_for_earlier_talk(words: str, recall: Recall, exchanges: Sequence[SentExchange]) -> bool:

@@ -21,6 +21,7 @@ from reveries.daemon.watched_model import WatchedModel
 from reveries.db.database import Transaction
 from reveries.errors import AsleepError, NotFoundError, UsageError
 from reveries.llm.base import Role
+from reveries.llm.prices import price_of
 from reveries.memory.conversations import ConversationStore
 from reveries.memory.model import Origin
 from reveries.notifier import Notifier
@@ -358,6 +359,7 @@ class ProjectWorker:
             settings.owner.name or "the owner",
             ledger=self._parts.ledger,
             candidates=tuple(one.name for one in chosen),
+            find_price=partial(price_of, llm=settings.llm),
         )
 
     async def _record_trip(self, verdict: Verdict, so_far: str) -> None:

@@ -30,6 +30,8 @@ log = structlog.get_logger("mind")
 _ASK_AGAIN_SECONDS = 86400.0
 _TIME_PASSES_SECONDS = 86400.0
 _COMPILE_AGAIN_SECONDS = 86400.0
+_THOUGHTS_WAIT_SECONDS = 86400.0
+"""Thoughts wait so long for a conversation to be read with; after that they are read by themselves."""
 
 
 class SleepControl:
@@ -147,6 +149,8 @@ class SleepControl:
             is_thinking=self._monologue.state is ThoughtState.THINKING,
             is_out_of_budget=bool(self.why_waiting),
             asks_owner=await self._memory.sleep_question() is not None,
+            is_only_thoughts=self._tier() >= Tier.CAPABLE
+            and await self._memory.only_thoughts_wait(self._clock.now() - _THOUGHTS_WAIT_SECONDS),
         )
         return why_sleep_is_due(pressure, self._parts.settings.memory)
 

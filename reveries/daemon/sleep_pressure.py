@@ -19,6 +19,8 @@ class SleepPressure:
     """Whether the budget of deep sleep is used up. Light sleep needs no model and goes on."""
     asks_owner: bool = False
     """Whether an earlier pass waits for the owner's answer."""
+    is_only_thoughts: bool = False
+    """Nothing but fresh thoughts waits, which a capable model reads with the next conversation."""
 
 
 def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str | None:
@@ -29,7 +31,7 @@ def why_sleep_is_due(pressure: SleepPressure, settings: MemorySettings) -> str |
         return None
     if pressure.unprocessed > settings.consolidation_volume:
         return "volume"
-    if pressure.seconds_since_last >= settings.consolidation_interval_hours * 3600:
+    if not pressure.is_only_thoughts and pressure.seconds_since_last >= settings.consolidation_interval_hours * 3600:
         return "time"
     return None
 

@@ -21,7 +21,7 @@ from reveries.llm.tier import Tier
 from reveries.memory.gaps import ConversationEnding, describe_ending
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RecallContext, RecalledEpisode, Turn
-from reveries.memory.self_model import with_days
+from reveries.memory.self_model import expected_in_order, with_days
 from reveries.monologue.context import choose_thought_memories
 from reveries.monologue.cool_down import RemainingCoolDown, choose_restart_reason, remaining_cool_down_seconds
 from reveries.monologue.ports import SavedState
@@ -123,7 +123,8 @@ class MemoryThoughtSources:
             narrative=self_model.narrative,
             owner_facts=with_days(self_model, self_model.owner_facts),
             unresolved=with_days(
-                self_model, (*self_model.unresolved_threads[-_THREADS:], *self_model.anticipations[-_EXPECTED:])
+                self_model,
+                (*self_model.unresolved_threads[-_THREADS:], *expected_in_order(self_model, now)[:_EXPECTED]),
             ),
             recent=tuple(SaidLine(_attribute_turn(turn, owner), turn.origin is Origin.SELF) for turn in recent),
             memories=memories,

@@ -24,7 +24,12 @@ class PromptText:
             self.add(text)
 
     def add(self, text: str) -> None:
-        self._runs.update(run for run, _, _ in _runs_of(text))
+        """Add the runs of `text`. It is called with whole prompts at each turn, so it keeps no places."""
+        units = [unit.casefold() for unit in _UNIT.findall(text)]
+        if len(units) >= RUN_WORDS:
+            self._runs.update(zip(*(units[start:] for start in range(RUN_WORDS)), strict=False))
+        elif units:
+            self._runs.add(tuple(units))
 
     def repeated_chars(self, text: str) -> int:
         """Return how many characters of `text` are in runs that stand in the prompt."""

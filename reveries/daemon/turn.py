@@ -4,8 +4,9 @@
 leaves behind: `OnRecord` stores everything, `OffRecord` nothing.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Protocol
 
 import structlog
@@ -14,7 +15,7 @@ from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.answer_reading import MOST_OF_TIME, find_answer
 from reveries.daemon.capable_talk import CapableTalk
-from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnMaterial, messages_for
+from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnContext, TurnMaterial, messages_for
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
 from reveries.daemon.plain_talk import PlainTalk
@@ -25,6 +26,7 @@ from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.gates import Gate, inherits_taint
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.prices import price_of
 from reveries.llm.reply_length import reply_tokens_for
 from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
@@ -241,7 +243,10 @@ class TurnPipeline:
         recall = await record.recall(words, context)
         silence, project_notes = await record.gather_notes(words, self.form.recalled_tokens)
         silence = silence if self.form.tells_thoughts else ""
-        prepared = await self._prepare(words, context, recall, events, silence, project_notes)
+        is_off_record = record.owner_turn is None
+        prepared = await self._prepare(
+            words, context, recall, events, silence, project_notes, is_off_record=is_off_record
+        )
         is_tainted = self._is_tainted(prepared)
         record.last_turns.keep(self._last_turn(words, prepared))
         await may_hang(HangPlace.REPLY)
@@ -292,7 +297,8 @@ class TurnPipeline:
         setting = self.settings.llm.limits.reply_tokens
         budget = self.settings.budget
         dollars = min(budget.dollars_per_day, budget.conversation.dollars_per_day)
-        return reply_tokens_for(setting, self.model.name, self.tier(), self.model.context_tokens, dollars)
+        price = price_of(self.model.name, self.settings.llm)
+        return reply_tokens_for(setting, self.model.name, price, self.tier(), self.model.context_tokens, dollars)
 
     @property
     def room_tokens(self) -> int:
@@ -321,7 +327,7 @@ class TurnPipeline:
 
     async def _prepare(
         self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str,
-        project_notes: Sequence[PromptMemory],
+        project_notes: Sequence[PromptMemory], *, is_off_record: bool,
     ) -> PreparedTurn:  # fmt: skip
         """Prepare the prompt for `words`, with notes on a project. Folds the history if it does not fit."""
         material = TurnMaterial(
@@ -334,25 +340,19 @@ class TurnPipeline:
             self.prompt_beginning(),
             self.memory.episode_of,
         )
-        chosen = self.form.choose(material)
+        chosen = await asyncio.to_thread(self.form.choose, material)
         fitting = await self._select_told(words, recall, chosen.memories)
         memories, thought = (*chosen.project_notes, *fitting), chosen.thought
         if recall is not None:
             events.recalled(recall, memories)
         read_words = await self._cut_to_fit(words)
-        recalled = self._before_words(memories, context.now, thought, silence)
-        asked = self.form.ask(read_words, memories)
+        told = TurnContext(self.state.exchanges, context.now, memories, thought, silence, is_off_record)
+        recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
         added = (*recalled, ChatMessage("user", asked))
         if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(added)):
-            recalled = self._before_words(memories, context.now, thought, silence)
-        return PreparedTurn(
-            context, recall, memories, tuple(chosen.memories), thought, silence, read_words, asked, recalled, folded
-        )
-
-    def _before_words(
-        self, memories: Sequence[PromptMemory], now: float, thought: str, silence: str
-    ) -> tuple[ChatMessage, ...]:
-        return self.form.before_words(self.state.exchanges, memories, now, thought, silence)
+            told = replace(told, exchanges=self.state.exchanges)
+            recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
+        return PreparedTurn(context, recall, told, tuple(chosen.memories), read_words, asked, recalled, folded)
 
     async def _select_told(
         self, words: str, recall: Recall | None, memories: Sequence[PromptMemory]
@@ -371,7 +371,7 @@ class TurnPipeline:
     def _is_tainted(self, prepared: PreparedTurn) -> bool:
         """Whether untrusted text besides the recalled memories, which `record_exchange` looks at, is in the prompt: in
         the thought, the notes on a project or the history. The reply inherits that."""
-        by_thought = bool(prepared.thought) and self.host.is_recent_thought_tainted()
+        by_thought = bool(prepared.told.thought) and self.host.is_recent_thought_tainted()
         noted = [one.is_tainted for one in prepared.memories if one.project]
         return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
 

@@ -71,6 +71,8 @@ class Prompt:
     probabilities of its answer."""
     project_id: str = ""
     """The project the call is for: stored in the ledger, and checked against the limit of the project's goal."""
+    reasoning_tokens: int | None = None
+    """The tokens reserved for reasoning, besides `max_tokens`; None: as many as the model is expected to use."""
 
 
 @dataclass(frozen=True, slots=True)

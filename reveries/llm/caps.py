@@ -15,6 +15,10 @@ from reveries.llm.prices import Price
 
 MICRODOLLARS = 1_000_000
 _SAME_MINUTE_SECONDS = 60.0
+UNKNOWN_PRICE_ADVICE = (
+    "Say what it costs, in dollars for a million tokens (0 and 0 for your own server): "
+    "reveries config set llm.unlisted_input_dollars N, and reveries config set llm.unlisted_output_dollars N"
+)
 LIMITED_TOGETHER = frozenset((*CHAT_ROLES, *PROJECT_ROLES))
 """These roles share a token limit. Vectors are computed by the million on the owner's machine and count apart."""
 
@@ -185,6 +189,9 @@ def _period(
 
 def _budget_error(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> BudgetExceededError:
     message = _dollar_limit_message(ask, cap, period) if cap.is_money else _token_limit_message(ask, cap, period)
+    if cap.is_money and not ask.price.is_known:
+        left_seconds = None if cap.asked > cap.usable else period.seconds_left
+        return BudgetExceededError(message, advice=UNKNOWN_PRICE_ADVICE, goes_on_after_seconds=left_seconds)
     if cap.asked > cap.usable:
         advice = f"A single call is more than the limit. To raise it: reveries config set {cap.key} N"
         return BudgetExceededError(message, advice=advice)
@@ -206,7 +213,9 @@ def _token_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> st
 
 
 def _dollar_limit_message(ask: PlannedCall, cap: Cap, period: BudgetPeriod) -> str:
-    unknown = "" if ask.price.is_known else f" (the price of {ask.model} is unknown, so a high one is assumed)"
+    unknown = (
+        "" if ask.price.is_known else f" (the price of {ask.model} is unknown, so the dearest of any model is assumed)"
+    )
     whose = f"the {ask.role}'s ${cap.full / MICRODOLLARS:.2f} of this {period.span}" if cap.is_of_role else (
         f"the {period.span}'s ${cap.full / MICRODOLLARS:.2f}"
     )  # fmt: skip

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from reveries.config import LimitSettings, ReasoningEffort
-from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelError, ModelFault, ModelMissingError, ModelUnavailableError, StorageError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.endpoints import Endpoint, wire_address
 from reveries.llm.faults import fault_of_status, fault_sentence, parse_usage, retry_after_seconds
@@ -133,7 +133,7 @@ class HostedModel:
         """See ChatModel. The prompt leaves the machine."""
         require_key(self.name, self._options.base_url, self._options.api_key)
         module = await self._load_in_time()
-        allowance = self.reasoning_tokens(prompt.role)
+        allowance = self._form(prompt).allowance_tokens
         limits = _patient_limits(self._options.limits, allowance)
         events = limit_stream(self._events(module, prompt), limits, self.name, prompt.max_tokens + allowance)
         async with contextlib.aclosing(events):
@@ -142,7 +142,7 @@ class HostedModel:
 
     def reasoning_tokens(self, role: Role) -> int:
         """Return the tokens that a call of `role` may use for reasoning, besides the answer."""
-        return self._form(role).reasoning.allowance_tokens
+        return self._form_for(role).allowance_tokens
 
     async def count_tokens(self, text: str) -> int:
         return estimate_tokens(text)
@@ -182,6 +182,8 @@ class HostedModel:
                     if text:
                         has_begun = True
                         yield Delta(text)
+        except StorageError:  # Of ours: that the model refused a schema could not be stored.
+            raise
         except Exception as error:  # A boundary: litellm's errors share no base but this one
             raise self._explain_error(error, has_begun=has_begun or has_reasoned) from error
         has_reasoned = has_reasoned or bool(usage and usage.reasoning_tokens)
@@ -191,7 +193,7 @@ class HostedModel:
 
     async def _begin(self, module: LiteLlm, prompt: Prompt) -> AsyncIterator[object]:
         """Send the call; once more without its schema, if it is refused: then the prompt tells the form."""
-        form = self._form(prompt.role)
+        form = self._form(prompt)
         request = self._request(prompt, form)
         try:
             return cast("AsyncIterator[object]", await module.acompletion(**request))
@@ -201,10 +203,17 @@ class HostedModel:
         told = self._request(prompt, replace(form, takes_schemas=False))
         chunks = cast("AsyncIterator[object]", await module.acompletion(**told))
         log.warning("provider.schema_refused", model=self.name)
-        await self._refusals.note(self.name)
+        try:
+            await self._refusals.note(self.name)
+        except StorageError:
+            async with _closing_stream(chunks):
+                raise
         return chunks
 
-    def _form(self, role: Role) -> CallForm:
+    def _form(self, prompt: Prompt) -> CallForm:
+        return replace(self._form_for(prompt.role), reserved_tokens=prompt.reasoning_tokens)
+
+    def _form_for(self, role: Role) -> CallForm:
         takes_schemas = not self._refusals.has(self.name)
         return CallForm(self._rules, self._options.effort_of(role), takes_schemas, self._has_reasoned)
 

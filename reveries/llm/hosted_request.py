@@ -18,16 +18,23 @@ _GO_ON = "Go on from there."
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """How a prompt is sent. `takes_schemas` False: the model has refused one, so the prompt tells the form."""
+    """How a prompt is sent. `takes_schemas` False: the model has refused one, so the prompt tells the form.
+    `reserved_tokens`: what was reserved for reasoning, which is the most that the call may use for it."""
 
     rules: WireRules
     effort: ReasoningEffort = "auto"
     takes_schemas: bool = True
     has_reasoned: bool = False
+    reserved_tokens: int | None = None
 
     @property
     def reasoning(self) -> Reasoning:
         return plan_reasoning(self.effort, self.rules, has_reasoned=self.has_reasoned)
+
+    @property
+    def allowance_tokens(self) -> int:
+        """The tokens that the call may use for reasoning."""
+        return self.reasoning.allowance_tokens if self.reserved_tokens is None else self.reserved_tokens
 
 
 def request_arguments(prompt: Prompt, form: CallForm) -> dict[str, object]:
@@ -38,7 +45,7 @@ def request_arguments(prompt: Prompt, form: CallForm) -> dict[str, object]:
     parameter = rules.provider.reasoning_tokens_parameter if rules.is_known_to_reason else "max_tokens"
     arguments: dict[str, object] = {
         "messages": wire_messages(_with_last_of_user(messages, rules)),
-        parameter: prompt.max_tokens + reasoning.allowance_tokens,
+        parameter: prompt.max_tokens + form.allowance_tokens,
         **effort_parameters(reasoning.asked, rules),
         **schema,
     }

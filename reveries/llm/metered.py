@@ -7,7 +7,7 @@ never lowers the reserved worst case (docs/explain/money.md).
 import contextlib
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -68,10 +68,17 @@ class MeteredModel:
     def context_tokens(self) -> int:
         return self._model.context_tokens
 
+    @property
+    def price(self) -> Price:
+        """What its calls are charged at."""
+        return self._find_price(self._model.name)
+
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel. Raises BudgetExceededError before the model is called."""
         if self._prepare is not None:
             await self._prepare()
+        # Passed on: what the model is expected to use may change before the call is sent.
+        prompt = replace(prompt, reasoning_tokens=self._find_reasoning_tokens(prompt.role))
         reservation = await self._ledger.reserve(await self._ask_for(prompt))
         seen = _CallProgress()
         try:
@@ -109,11 +116,11 @@ class MeteredModel:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
             tokens += await self._model.count_tokens(message.text)
-        price = self._find_price(self._model.name)
+        price = self.price
         if prompt.schema is not None and not price.is_free:
             # A hosted model reads the schema too, and bills it.
             tokens += estimate_tokens(msgspec.json.encode(prompt.schema).decode())
-        most = prompt.max_tokens + self._find_reasoning_tokens(prompt.role)
+        most = prompt.max_tokens + (prompt.reasoning_tokens or 0)
         return PlannedCall(prompt.role, self._model.name, price, tokens, most, prompt.project_id)
 
     async def _close_call(self, reservation: Reservation, seen: _CallProgress, prompt: Prompt) -> None:

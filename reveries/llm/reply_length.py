@@ -3,7 +3,7 @@
 from typing import Final
 
 from reveries.llm.choose import HOSTED_PROVIDERS
-from reveries.llm.prices import price_of
+from reveries.llm.prices import Price
 from reveries.llm.tier import Tier
 
 HOSTED_TOKENS: Final = 4000
@@ -18,7 +18,9 @@ _DOLLARS_SHARE: Final = 0.25
 """Most of a day's dollars that one reply may reserve."""
 
 
-def reply_tokens_for(setting: int, model_name: str, tier: Tier, context_tokens: int, dollars_per_day: float) -> int:
+def reply_tokens_for(
+    setting: int, model_name: str, price: Price, tier: Tier, context_tokens: int, dollars_per_day: float
+) -> int:
     """Return the most tokens of a reply of `model_name` ("provider/model"). `setting`: the owner's own limit, 0 for one
     that suits the model and what may be spent: each reply is reserved at its worst case, so a long one of a dear model,
     or of one whose price is not known, would be refused."""
@@ -26,6 +28,6 @@ def reply_tokens_for(setting: int, model_name: str, tier: Tier, context_tokens: 
         return setting
     is_hosted = model_name.partition("/")[0] in HOSTED_PROVIDERS
     wanted = HOSTED_TOKENS if is_hosted else CAPABLE_TOKENS if tier is Tier.CAPABLE else SMALL_TOKENS
-    if dollars_each := price_of(model_name).output / 1_000_000:
+    if dollars_each := price.output / 1_000_000:
         wanted = max(SMALL_TOKENS, min(wanted, int(dollars_per_day * _DOLLARS_SHARE / dollars_each)))
     return min(wanted, int(context_tokens * _CONTEXT_SHARE))

@@ -310,6 +310,10 @@ class Memory:
         """Count the experiences that wait for automatic deep sleep, up to `most` (R-98)."""
         return await self._deep_sleep.unprocessed_count(most=most)
 
+    async def only_thoughts_wait(self, since: float) -> bool:
+        """Whether nothing but thoughts from after `since` waits for deep sleep."""
+        return await self._deep_sleep.only_thoughts_wait(since)
+
     async def dry_run(
         self,
         model: ChatModel,

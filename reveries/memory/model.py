@@ -34,6 +34,14 @@ class ExperienceKind(StrEnum):
     EXTERNAL = "external"
 
 
+class DayUnit(StrEnum):
+    """How exactly the day of a statement is known."""
+
+    DAY = "day"
+    MONTH = "month"
+    YEAR = "year"
+
+
 class LinkType(StrEnum):
     CAUSAL = "causal"
     THEMATIC = "thematic"
@@ -216,13 +224,15 @@ class SelfModel:
 
 @dataclass(frozen=True, slots=True)
 class StatementDay:
-    """The day of a statement of the self-model: since when it holds; of a closed thread or a past fact, when it
-    ended."""
+    """The day of a statement of the self-model: since when it holds; of a closed thread or a past fact, when it ended;
+    of an anticipation, when it comes."""
 
     text: str
     at: float
     said_at: float
     """When that was said: later words are never overruled by earlier ones that sleep reads after them."""
+    unit: DayUnit = DayUnit.DAY
+    """Of `at`: for "since August" its month."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@ statements, and limiting a list that has grown too long. Pure."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
 import msgspec
 
 from reveries.errors import UsageError
 from reveries.index.terms import terms_of
-from reveries.memory.model import Pattern, SelfModel, StatementDay
+from reveries.memory.model import DayUnit, Pattern, SelfModel, StatementDay
 from reveries.safe_text import one_line
 
 BY_THE_OWNER: Final = "by the owner"
@@ -32,6 +32,7 @@ MAX_FIELD_CHARS: Final = 4000
 MAX_STATEMENTS: Final = 40
 _OWN_CONFIDENCE = 1.0
 _REFUSED_KEPT = 200
+_DAY_FORMATS: Final = {DayUnit.DAY: "%a %-d %b %Y", DayUnit.MONTH: "%b %Y", DayUnit.YEAR: "%Y"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +171,49 @@ def with_days(model: SelfModel, texts: Iterable[str], limit_chars: int = MAX_FIE
     return tuple(_with_day(one_line(text, limit_chars), day_of(model, text)) for text in texts)
 
 
+def past_facts_with_days(model: SelfModel) -> tuple[str, ...]:
+    """Return the facts that are no longer true, each followed by the day until which it was."""
+    days = [(text, day_of(model, text)) for text in model.past_facts]
+    return tuple(text if day is None else f"{text} (until {_written(day)})" for text, day in days)
+
+
 def _with_day(text: str, day: StatementDay | None) -> str:
-    return text if day is None else f"{text} (as of {format_day(day.at)})"
+    """Add the day: "as of" that on which it was said, "since" an earlier one, "on" one that was still to come."""
+    if day is None:
+        return text
+    written = _written(day)
+    if _local_date(day.at) == _local_date(day.said_at):
+        return f"{text} (as of {written})"
+    if day.at < day.said_at:
+        return f"{text} (since {written})"
+    return f"{text} ({'on' if day.unit is DayUnit.DAY else 'in'} {written})"
+
+
+def _written(day: StatementDay) -> str:
+    return datetime.fromtimestamp(day.at).strftime(_DAY_FORMATS[day.unit])
+
+
+def expected_in_order(model: SelfModel, now: float | None = None) -> tuple[str, ...]:
+    """Return the anticipations, the next in time first: those with a day by their day, then the others, the newest
+    first. With `now`, those whose day is over come last."""
+
+    def sort_key(place: int) -> tuple[int, float]:
+        day = day_of(model, model.anticipations[place])
+        if day is None or day.at <= day.said_at:
+            return 1, -place
+        is_over = now is not None and _local_date(day.at) < _local_date(now)
+        return (2, -day.at) if is_over else (0, day.at)
+
+    return tuple(model.anticipations[place] for place in sorted(range(len(model.anticipations)), key=sort_key))
 
 
 def format_day(at: float) -> str:
     """Format a local day in short: Fri 13 Nov 2026."""
-    return datetime.fromtimestamp(at).strftime("%a %-d %b %Y")
+    return datetime.fromtimestamp(at).strftime(_DAY_FORMATS[DayUnit.DAY])
+
+
+def _local_date(at: float) -> date:
+    return datetime.fromtimestamp(at).date()
 
 
 def limit_statements(statements: tuple[str, ...], pinned: Container[str], limit: int) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The model for project work: calls are billed to the project and answered under a schema."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -9,7 +10,7 @@ from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import PlannedCall
-from reveries.llm.prices import price_of
+from reveries.llm.prices import Price, price_of
 from reveries.llm.structured import ask_structured, collect
 from reveries.llm.tier import Tier
 
@@ -42,6 +43,7 @@ class WorkModel:
     """What pays for the calls; None: nothing is checked before them."""
     candidates: tuple[str, ...] = ()
     """Names of the models that may answer, the first one first; empty: only `model`."""
+    find_price: Callable[[str], Price] = price_of
 
     @property
     def context_chars(self) -> int:
@@ -79,7 +81,10 @@ class WorkModel:
             return
         names = self.candidates or (self.model.name,)
         await self.ledger.require_room(
-            [PlannedCall(role, one, price_of(one), prompt_tokens, answer_tokens, self.project_id) for one in names]
+            [
+                PlannedCall(role, one, self.find_price(one), prompt_tokens, answer_tokens, self.project_id)
+                for one in names
+            ]
         )
 
     async def write(self, name: str, text: str, *, tokens: int) -> str:

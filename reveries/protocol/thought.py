@@ -80,8 +80,9 @@ class ThoughtMarked(Answer, frozen=True):
     mark: str
 
 
-class Note(msgspec.Struct, frozen=True):
-    """A sentence that a thought wanted the owner to know. `shown_at` and `dismissed_at` are 0 for not yet."""
+class Note(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A sentence that a thought wanted the owner to know. `shown_at` and `dismissed_at` are 0 for not yet.
+    `is_answered`: the owner answered it before it was shown."""
 
     note_id: str
     thought_id: str
@@ -90,6 +91,7 @@ class Note(msgspec.Struct, frozen=True):
     reason: str
     shown_at: float
     dismissed_at: float
+    is_answered: bool = False
 
 
 class Notes(Answer, frozen=True):

@@ -488,6 +488,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "ollama-unreachable": [config('[llm]\nprovider = "ollama"\nconversation_model = "x"\n')],
     "ollama-model-missing": [without_model],
     "provider-failing": [failing(ModelFault.OVERLOADED)],
+    "price-unknown": [config('[llm]\nprovider = "openai"\nconversation_model = "a-new-model"\n')],
     "schema-refused": [refused_schema],
     "ledger-over-cap": [over_cap],
     "sandbox-missing": [lambda place: place.more.extend(sandbox_findings(Sandbox(why_not="There is no bubblewrap.")))],

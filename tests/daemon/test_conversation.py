@@ -42,7 +42,7 @@ async def test_the_reply_is_asked_for_with_what_was_recalled_and_thought(tmp_pat
         *before, asked = talk.model.prompts[-1].messages
         assert any(FACT in message.text and message.role == "user" for message in before)
         assert before[-1] == ChatMessage("assistant", "They may miss her.")
-        assert asked == ChatMessage("user", "I wonder how Marta is since she moved.")
+        assert asked.text.endswith("]\nI wonder how Marta is since she moved.")
         assert events.recall is not None
         assert events.memories
 
@@ -84,7 +84,7 @@ async def test_what_is_older_than_the_history_is_told_once_and_stays_as_it_was_s
         await talk.say("Where did Marta move?")
         *before, asked = talk.model.prompts[-1].messages
         reminded = f"{FACT}\n\n" if tier is not Tier.CAPABLE else ""
-        assert asked == ChatMessage("user", f"{reminded}Where did Marta move?")
+        assert asked.text.endswith(f"{reminded}Where did Marta move?")
         assert sum(FACT in message.text for message in (*before, asked)) == 1
         await talk.say("And what of it?")
         sent = talk.model.prompts[-1].messages
@@ -143,9 +143,9 @@ async def test_the_history_goes_on_in_the_roles_of_user_and_assistant_as_it_was_
         await talk.say("first")
         await talk.say("second")
         first, second = (prompt.messages for prompt in talk.model.prompts)
-        assert [message.role for message in second] == ["system", *("user", "assistant") * 2, "user"]
+        assert [message.role for message in second] == ["system", *("user", "assistant"), "user"]
         assert second[: len(first)] == first
-        assert [message.text for message in second[-3:]] == ["first", "One.", "second"]
+        assert [message.text.split("\n")[-1] for message in second[-3:]] == ["first", "One.", "second"]
 
 
 @pytest.mark.requirement("R-91")
@@ -155,14 +155,10 @@ async def test_a_new_conversation_begins_with_the_end_of_the_one_before_it_under
         talk.clock.step_wall(86400)
         await talk.conversation.open()
         await talk.say("second")
-        days = [message.text for message in talk.model.prompts[-1].messages if message.text.startswith("[")]
-        assert [message.text for message in talk.model.prompts[-1].messages if message.role == "user"] == [
-            days[0],
-            "first",
-            days[1],
-            "second",
-        ]
-        assert days[0] != days[1]
+        asked = [message.text.split("\n") for message in talk.model.prompts[-1].messages if message.role == "user"]
+        (first_day, first), (second_day, second) = asked
+        assert (first, second) == ("first", "second")
+        assert first_day != second_day
 
 
 @pytest.mark.requirement("R-91")
@@ -177,7 +173,7 @@ async def test_after_a_wake_the_talk_before_it_is_read_from_the_file_as_far_as_t
         talk.conversation.forget_context()
         await talk.conversation.open()
         carried = [message.text for message in talk.conversation.turns.prompt_beginning() if "herons" in message.text]
-        assert carried[-1].startswith("On day 29")
+        assert "On day 29" in carried[-1]
         assert 3 <= len(carried) < 30
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
+from reveries.llm.prices import price_of
 from reveries.llm.reply_length import reply_tokens_for
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
@@ -27,12 +28,12 @@ from tests.daemon.kit import Events, small, talking
 def test_a_reply_is_as_long_as_suits_the_model_unless_the_owner_chose(
     setting: int, name: str, tier: Tier, context: int, tokens: int
 ) -> None:
-    assert reply_tokens_for(setting, name, tier, context, 1.0) == tokens
+    assert reply_tokens_for(setting, name, price_of(name), tier, context, 1.0) == tokens
 
 
 def test_a_reply_is_no_longer_than_the_money_of_a_day_allows() -> None:
     def tokens(name: str, dollars_per_day: float) -> int:
-        return reply_tokens_for(0, name, Tier.CAPABLE, 16_384, dollars_per_day)
+        return reply_tokens_for(0, name, price_of(name), Tier.CAPABLE, 16_384, dollars_per_day)
 
     assert tokens("anthropic/claude-sonnet-4-5", 1.0) == 4000
     assert tokens("openai/a-name-without-a-price", 1.0) == 512, "else the first call would be refused"

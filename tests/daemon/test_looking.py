@@ -51,7 +51,7 @@ async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) 
         parts = parts_of(told := await ask(talk, protocol.AskContext(1)))
         assert isinstance(told, protocol.ToldContext)
         assert list(parts) == [
-            "rules", "self-model", "folded history", "history", "day", "recalled", "silence", "thought", "your words",
+            "rules", "self-model", "folded history", "history", "time", "recalled", "silence", "thought", "your words",
         ]  # fmt: skip
         sent = "\n".join(message.text for message in talk.model.prompts[-1].messages)
         assert parts["rules"].text in sent
@@ -77,7 +77,7 @@ async def test_the_tokens_of_the_parts_add_up_to_what_was_sent(tmp_path: Path) -
         assert told.total_tokens + told.reply_tokens <= told.context_tokens
 
 
-async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) -> None:
+async def test_the_time_and_what_a_silence_means_are_parts_too(tmp_path: Path) -> None:
     async with talking(tmp_path, tier=Tier.CAPABLE) as talk:
         for day in range(9):
             await talk.say(f"hello, it is day {day}")
@@ -86,8 +86,7 @@ async def test_the_day_and_what_a_silence_means_are_parts_too(tmp_path: Path) ->
         told = await ask(talk, protocol.AskContext(1))
         parts = parts_of(told)
         sent = [message.text for message in talk.model.prompts[-1].messages]
-        assert parts["day"].text.split("\n")[0] in sent
-        assert parts["silence"].text.split("\n")[0] in sent
+        assert sent[-1] == "\n".join(parts[name].text for name in ("time", "silence", "your words"))
         assert isinstance(told, protocol.ToldContext)
         counted = [await talk.conversation.turns.tokens.count(text) for text in sent]
         assert told.total_tokens == pytest.approx(sum(counted), abs=4)

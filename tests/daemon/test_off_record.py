@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.capable_talk import OFF_RECORD_NOTE
 from reveries.daemon.crisis_help import CrisisDetector
 from reveries.daemon.logs import log_to
 from reveries.errors import ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
+from reveries.llm.tier import Tier
 from tests.daemon.kit import SETTINGS, Events, talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
@@ -66,6 +68,14 @@ async def test_no_later_prompt_holds_it(tmp_path: Path) -> None:
         assert SECRET not in said[2]
         assert ANSWER not in said[2]
         assert [turn.text for turn in talk.around.turns] == ["first", "One.", "third", "Three."]
+
+
+async def test_a_capable_model_knows_that_it_will_not_remember_these_words_and_only_these(tmp_path: Path) -> None:
+    async with talking(tmp_path, "One.", ANSWER, "Three.", tier=Tier.CAPABLE) as talk:
+        for words, is_private in (("first", False), (WORDS, True), ("third", False)):
+            await talk.conversation.say(words, Events(), off_record=is_private)
+        said = ["\n".join(message.text for message in prompt.messages) for prompt in talk.model.prompts]
+        assert [OFF_RECORD_NOTE in text for text in said] == [False, True, False]
 
 
 async def test_nobody_is_told_that_anything_was_stored(tmp_path: Path) -> None:

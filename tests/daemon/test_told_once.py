@@ -138,10 +138,10 @@ def test_of_a_long_text_the_piece_is_quoted_that_the_question_asks_for(text: str
 
 
 @given(st.text(max_size=400), st.integers(20, 200))
-def test_a_thought_is_cut_at_the_end_of_a_sentence_or_word(text: str, limit: int) -> None:
-    cut = whole_sentences(text, limit)
+def test_what_is_left_out_at_the_end_of_a_reply_or_a_thought_is_marked(text: str, limit: int) -> None:
+    cut, whole = whole_sentences(text, limit), format_record(text, len(text))
     assert len(cut) <= limit
-    assert " ".join(format_record(text, len(text)).split()).startswith(cut)
+    assert cut == whole or (cut.endswith(" …") and whole.startswith(cut[:-2]))
 
 
 def test_what_differs_in_one_word_is_not_what_stands_there_already() -> None:

@@ -1,7 +1,7 @@
 """What hidden reasoning costs: reserved before a call, counted after it, and no answer of its own."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -11,7 +11,9 @@ from reveries.errors import BudgetExceededError, ModelAnswerError
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
+from reveries.llm.hosted_request import CallForm, request_arguments
 from reveries.llm.metered import MeteredModel
+from reveries.llm.provider_rules import find_rules
 from reveries.llm.schema_refusals import COUNTS_SECONDS, open_schema_refusals
 from reveries.llm.tokens import estimate_tokens
 from tests.fakes.clock import HandClock
@@ -68,6 +70,20 @@ async def test_the_worst_case_of_a_call_holds_the_reasoning_that_it_may_do(
     with pytest.raises(BudgetExceededError, match="work"):
         await play(metered, _prompt())
     assert model.asked == []
+
+
+async def test_a_call_may_use_no_more_for_reasoning_than_was_reserved_for_it(
+    database: Database, clock: HandClock
+) -> None:
+    """Another call may show meanwhile that the model reasons."""
+    expected, model = iter([0, 8192, 8192]), Reasoner()
+    ledger = Ledger(database, clock, lambda: BUDGET)
+    await play(MeteredModel(model, ledger, find_reasoning_tokens=lambda _: next(expected)), _prompt())
+    [sent] = model.asked
+    form = CallForm(find_rules("openai/a-new-model", ""), has_reasoned=True)
+    assert request_arguments(_prompt(), form)["max_tokens"] == 60 + 8192
+    held = replace(form, reserved_tokens=sent.reasoning_tokens)
+    assert request_arguments(sent, held)["max_tokens"] == 60
 
 
 async def test_hidden_reasoning_is_counted_apart(database: Database, clock: HandClock) -> None:

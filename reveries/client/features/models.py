@@ -1,7 +1,7 @@
 """`reveries models`, `models test`, `choose` and `pull`: through the daemon, or an offline process while it sleeps."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
@@ -206,11 +206,16 @@ def probes_page(tested: ModelsProbed) -> Page:
     return page
 
 
+UNKNOWN_PRICE: Final = (
+    "price unknown, so the dearest is assumed: say it with llm.unlisted_input_dollars and llm.unlisted_output_dollars"
+)
+
+
 def price_text(price: ModelPrice) -> str:
     """ "free", "$2 / $8 per million tokens"."""
     if not price.input_dollars and not price.output_dollars:
         return "free"
-    unknown = "" if price.is_known else "  (price unknown: the highest known price is assumed)"
+    unknown = "" if price.is_known else f"  ({UNKNOWN_PRICE})"
     return f"${price.input_dollars:g} / ${price.output_dollars:g} per million tokens{unknown}"
 
 

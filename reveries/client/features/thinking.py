@@ -331,7 +331,8 @@ def _used_memory_rows(thought: ThoughtEntry) -> Page:
 
 
 def _note_rows(note: Note, now: float) -> Page:
-    state = "dismissed" if note.dismissed_at else "shown" if note.shown_at else "not shown yet"
+    unread = "answered before it was shown" if note.is_answered else "not shown yet"
+    state = "dismissed" if note.dismissed_at else "shown" if note.shown_at else unread
     return [
         line(
             Part(f"  {ago(note.written_at, now)}", "accent"),

@@ -123,7 +123,7 @@ def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile,
     parsed.form = _form_of(shape, lines.entries, senders)
     messages: list[PastMessage] = []
     clock = _Clock(order.order, _day_of_clocks(lines.entries, choices))
-    before = ""
+    before, follows = "", ("", "")
     for entry in lines.entries:
         try:
             said_at = clock.read(entry.stamp)
@@ -135,6 +135,11 @@ def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile,
                 # A time alone is no identity: it is the same message if all before it is the same.
                 before = hash_parts(before, *message.identity)
                 message = replace(message, identity=("after", before))
+            else:
+                # "ok" may be said in two chats in one minute. Neither file names its chat in a way that lasts, but what
+                # it follows stays the same. Not its text: that differs with and without media.
+                message = replace(message, identity=(*message.identity, *follows))
+                follows = entry.stamp.key, message.sender
             messages.append(message)
     if parsed.form == "transcript with times":
         messages = mark_roles(messages, parsed)

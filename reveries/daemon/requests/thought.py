@@ -79,6 +79,7 @@ def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
             reason=note.reason,
             shown_at=note.shown_at or 0.0,
             dismissed_at=note.dismissed_at or 0.0,
+            is_answered=note.is_answered,
         )
         for note in notes
     ]

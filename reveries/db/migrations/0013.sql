@@ -4,6 +4,7 @@
 ALTER TABLE self_model ADD COLUMN closed_threads TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(closed_threads));
 ALTER TABLE self_model ADD COLUMN past_facts TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(past_facts));
 ALTER TABLE self_model ADD COLUMN days TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(days));
+ALTER TABLE owner_notes ADD COLUMN answered_in TEXT;
 
 
 ALTER TABLE tasks ADD COLUMN due TEXT NOT NULL DEFAULT '';

@@ -57,22 +57,41 @@ ORDER BY salience DESC, happened_at, rowid
 LIMIT 1;
 
 -- name: waiting_with
--- What waits together with one experience and was not asked about in vain: of its conversation, or, outside of
--- conversations, of its kind and local day. In order of time.
-SELECT waiting.id FROM raw_experiences AS waiting JOIN raw_experiences AS first ON first.id = :id
-WHERE waiting.processed = 0 AND waiting.light_slept = 1 AND waiting.attempts = 0
-    AND CASE WHEN first.conversation_id IS NOT NULL THEN waiting.conversation_id = first.conversation_id
-        ELSE waiting.conversation_id IS NULL AND waiting.kind = first.kind
-            AND date(waiting.happened_at, 'unixepoch', 'localtime') = date(first.happened_at, 'unixepoch', 'localtime')
-        END
-    AND waiting.id NOT IN (SELECT experience_id FROM withdrawn_experiences)
-    AND (:with_held OR waiting.id NOT IN (SELECT experience_id FROM held_experiences))
-    AND waiting.id NOT IN (SELECT value FROM json_each(:passed_over))
-    AND NOT EXISTS (
-        SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
-        WHERE episode_sources.experience_id = waiting.id AND episodes.dormant = 1
-    )
-ORDER BY waiting.happened_at, waiting.rowid;
+-- What waits together with one experience and was not asked about in vain, in order of time. Of a conversation: what waits
+-- of it, and the thoughts within :near_seconds of that. Of thoughts: the same, if a conversation waits so near to the
+-- first one; else all that wait, because one request costs less than one for each. Of anything else: its kind and day.
+WITH waiting AS (
+    SELECT raw_experiences.rowid AS place, * FROM raw_experiences
+    WHERE processed = 0 AND light_slept = 1 AND attempts = 0
+        AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
+        AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
+        AND id NOT IN (SELECT value FROM json_each(:passed_over))
+        AND NOT EXISTS (
+            SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+            WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+        )
+), first AS (
+    SELECT * FROM raw_experiences WHERE id = :id
+), anchor AS (
+    SELECT coalesce(first.conversation_id, (
+        SELECT waiting.conversation_id FROM waiting
+        WHERE first.kind = 'monologue' AND waiting.conversation_id IS NOT NULL
+            AND abs(waiting.happened_at - first.happened_at) <= :near_seconds
+        ORDER BY abs(waiting.happened_at - first.happened_at), waiting.place LIMIT 1
+    )) AS conversation_id FROM first
+), talk AS (
+    SELECT min(waiting.happened_at) AS began_at, max(waiting.happened_at) AS ended_at
+    FROM waiting JOIN anchor ON waiting.conversation_id = anchor.conversation_id
+)
+SELECT waiting.id FROM waiting JOIN first JOIN anchor JOIN talk
+WHERE CASE
+    WHEN waiting.conversation_id IS NOT NULL THEN waiting.conversation_id = anchor.conversation_id
+    WHEN anchor.conversation_id IS NOT NULL THEN waiting.kind = 'monologue'
+        AND waiting.happened_at BETWEEN talk.began_at - :near_seconds AND talk.ended_at + :near_seconds
+    ELSE waiting.kind = first.kind AND (first.kind = 'monologue' OR
+        date(waiting.happened_at, 'unixepoch', 'localtime') = date(first.happened_at, 'unixepoch', 'localtime'))
+END
+ORDER BY waiting.happened_at, waiting.place;
 
 -- name: count_unprocessed
 SELECT count(*) AS unprocessed FROM (
@@ -85,6 +104,19 @@ SELECT count(*) AS unprocessed FROM (
         )
     LIMIT :most
 );
+
+-- name: anything_but_fresh_thoughts
+-- Whether anything but fresh thoughts waits for deep sleep: those cost less when they are read with the next conversation.
+SELECT EXISTS (
+    SELECT 1 FROM raw_experiences WHERE processed = 0 AND attempts < :max_attempts
+        AND (kind <> 'monologue' OR happened_at < :thoughts_before)
+        AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
+        AND id NOT IN (SELECT experience_id FROM held_experiences)
+        AND NOT EXISTS (
+            SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
+            WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
+        )
+) AS is_waiting;
 
 -- name: live_passages
 SELECT raw_experiences.*, episode_sources.episode_id

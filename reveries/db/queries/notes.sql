@@ -1,5 +1,5 @@
 -- Notes to the owner that thoughts ended with. Nothing tainted is shown without a request: a waiting note whose thought
--- turns out to be tainted later (db/inheritance.sql) is only in the list.
+-- turns out to be tainted later (db/inheritance.sql) is only in the list. One that the owner's words answered waits no more.
 
 -- name: put
 INSERT INTO owner_notes (id, thought_id, written_at, text, reason, checksum)
@@ -10,9 +10,28 @@ SELECT * FROM (SELECT * FROM owner_notes ORDER BY written_at DESC LIMIT :limit) 
 
 -- name: waiting
 SELECT * FROM owner_notes
-WHERE shown_at IS NULL AND dismissed_at IS NULL
+WHERE shown_at IS NULL AND dismissed_at IS NULL AND answered_in IS NULL
     AND NOT EXISTS (SELECT 1 FROM monologue_log WHERE monologue_log.id = owner_notes.thought_id AND tainted = 1)
 ORDER BY written_at;
+
+-- name: to_show
+-- Of those that wait, the ones that no words of the owner after :talk_after could have answered: sleep has read the words
+-- that are newer than the note.
+SELECT * FROM owner_notes
+WHERE shown_at IS NULL AND dismissed_at IS NULL AND answered_in IS NULL
+    AND NOT EXISTS (SELECT 1 FROM monologue_log WHERE monologue_log.id = owner_notes.thought_id AND tainted = 1)
+    AND NOT EXISTS (
+        SELECT 1 FROM turns JOIN raw_experiences ON raw_experiences.id = turns.experience_id
+        WHERE turns.origin = 'owner' AND turns.said_at > max(owner_notes.written_at, :talk_after)
+            AND raw_experiences.processed = 0
+    )
+ORDER BY written_at;
+
+-- name: mark_answered
+UPDATE owner_notes SET answered_in = :run_id WHERE id = :id AND shown_at IS NULL;
+
+-- name: put_back_answered
+UPDATE owner_notes SET answered_in = NULL WHERE answered_in = :run_id;
 
 -- name: named
 SELECT * FROM owner_notes WHERE substr(id, 1, length(:prefix)) = :prefix LIMIT 2;

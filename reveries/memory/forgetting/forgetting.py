@@ -315,7 +315,7 @@ class Forgetting:
             decision = await decided(transaction)
             plan = plan_archive(decision.plan, frozenset(decision.rows.relations.merged_into))
             report.matches, report.rebuilt = decision.needle, plan.rebuilt
-            report.items = list_items(decision.rows, plan)
+            report.items = await asyncio.to_thread(list_items, decision.rows, plan)
             runner = ArchiveRunner(self._store, transaction, plan, decision.needle, self._new_id)
             changes = await runner.apply(report.at)
             report.counts, report.notes = runner.counts, [*_rebuilt_notes(plan), _ARCHIVED]
@@ -338,7 +338,8 @@ class Forgetting:
         decision = await asyncio.to_thread(decide_selection, rows, selection)
         archived = {row["id"] for row in await self._store.database.rows("forget.archived")}
         names = sorted(archived & decision.plan.touched)
-        report.items = [item for item in list_items(rows, decision.plan) if item.id in names]
+        items = await asyncio.to_thread(list_items, rows, decision.plan)
+        report.items = [item for item in items if item.id in names]
         sources = [source for name in names for source in rows.relations.episode_sources.get(name, ())]
 
         async def work(transaction: Transaction) -> ChangeSet:

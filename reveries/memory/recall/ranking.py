@@ -207,7 +207,7 @@ class RankedCandidates:
         in_time = np.flatnonzero(rows_in_time(self._index, self._cue) & shown)
         if len(in_time):
             told = order_in_time(self._index, in_time, self._cue.spans)[:CANDIDATES]
-            rows = np.union1d(rows, np.array(told, dtype=np.int64)).astype(np.int64)
+            rows = np.union1d(rows, told).astype(np.int64)
         named = rows_about(self._index, self._cue_names)
         targets = set(named)
         # Only documents have leads: without any among the candidates, names need not be searched.

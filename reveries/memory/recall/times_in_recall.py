@@ -35,40 +35,39 @@ def rows_in_time(index: TurnIndex, cue: Cue) -> NDArray[np.bool_]:
     return inside & index.live
 
 
-def order_in_time(index: TurnIndex, rows: Rows, spans: Sequence[TimeSpan]) -> list[int]:
+def order_in_time(index: TurnIndex, rows: Rows, spans: Sequence[TimeSpan]) -> Rows:
     """Return these rows in the order in which a time is told: as they were said; if there are many, first what says
     most in each part of it; around a day, the nearest first. What the mind said follows what it was said to."""
     said_at, own = index.marks["said_at"], index.marks["own"]
-    ordered: list[int] = []
+    ordered = [rows[:0]]
     for is_own in (False, True):
         chosen = rows[own[rows] == is_own]
         for span in spans:
-            inside = [row for row in chosen.tolist() if span.start <= said_at[row] < span.end]
-            ordered += _order_span(index, inside, span)
-    return list(dict.fromkeys(ordered))
+            inside = chosen[(said_at[chosen] >= span.start) & (said_at[chosen] < span.end)]
+            ordered.append(_order_span(index, inside, span))
+    joined = np.concatenate(ordered)
+    first_places = np.unique(joined, return_index=True)[1]
+    return joined[np.sort(first_places)]
 
 
-def _order_span(index: TurnIndex, rows: Sequence[int], span: TimeSpan) -> list[int]:
+def _order_span(index: TurnIndex, rows: Rows, span: TimeSpan) -> Rows:
     said_at, position = index.marks["said_at"], index.marks["position"]
-    by_time = sorted(rows, key=lambda row: (said_at[row], position[row]))
+    by_time = rows[np.lexsort((position[rows], said_at[rows]))]
+    times = said_at[by_time]
     if span.middle is not None:
         noon = span.middle + 43_200.0
-        return sorted(by_time, key=lambda row: round(abs(float(said_at[row]) - noon) / 86_400.0))
+        return by_time[np.argsort(np.rint(np.abs(times - noon) / 86_400.0), kind="stable")]
     if len(rows) <= _SEGMENTS:
         return by_time
-    first, last = said_at[by_time[0]], said_at[by_time[-1]]
-    length = max(1.0, (last - first) / _SEGMENTS)
-    segments: dict[int, list[int]] = {}
-    for row in by_time:
-        segments.setdefault(min(_SEGMENTS - 1, int((said_at[row] - first) / length)), []).append(row)
+    length = max(1.0, float(times[-1] - times[0]) / _SEGMENTS)
+    segments = np.minimum(_SEGMENTS - 1, ((times - times[0]) / length).astype(np.int64))
     surface = index.surface
     # A question or a greeting tells less of what was than a long statement.
-    ranked = [
-        sorted(members, key=lambda row: (surface["asks"][row] or surface["greets"][row], -surface["log_length"][row]))
-        for members in segments.values()
-    ]
-    rounds = [[members[place] for members in ranked if place < len(members)] for place in range(max(map(len, ranked)))]
-    return [row for members in rounds for row in members]
+    tells_less = surface["asks"][by_time].astype(bool) | surface["greets"][by_time].astype(bool)
+    ranked = np.lexsort((-surface["log_length"][by_time], tells_less, segments))
+    ranked_segments = segments[ranked]
+    places = np.arange(len(ranked)) - np.searchsorted(ranked_segments, ranked_segments)
+    return by_time[ranked[np.lexsort((ranked_segments, places))]]
 
 
 def compute_time_lifts(index: TurnIndex, cue: Cue, scores: Floats, coverage: Floats, rows: Rows) -> Floats:
@@ -85,12 +84,10 @@ def compute_time_lifts(index: TurnIndex, cue: Cue, scores: Floats, coverage: Flo
     order = order_in_time(index, rows[inside], cue.spans)
     if any(any(map(str.isdigit, span.text)) for span in cue.spans):
         outside = np.flatnonzero(~inside & (coverage >= MENTIONING))
-        mentions = rows[outside[np.argsort(-scores[outside], kind="stable")]][:_MENTIONS].tolist()
-        order[_BEFORE_MENTIONS:_BEFORE_MENTIONS] = mentions
-    wanted = dict(zip(order, range(len(order), 0, -1), strict=True))
-    top = float(scores.max())
-    lifts = np.zeros(len(rows), dtype=np.float32)
-    for place, row in enumerate(rows.tolist()):
-        if row in wanted:
-            lifts[place] = top + _STEP * wanted[row] - float(scores[place])
+        mentions = rows[outside[np.argsort(-scores[outside], kind="stable")]][:_MENTIONS]
+        order = np.concatenate((order[:_BEFORE_MENTIONS], mentions, order[_BEFORE_MENTIONS:]))
+    ranks = np.zeros(index.size)
+    ranks[order] = np.arange(len(order), 0, -1)
+    wanted = ranks[rows]
+    lifts: Floats = np.where(wanted > 0, float(scores.max()) + _STEP * wanted - scores, 0.0).astype(np.float32)
     return lifts

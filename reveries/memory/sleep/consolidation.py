@@ -13,7 +13,7 @@ from typing import Final
 
 from reveries.clock import Clock
 from reveries.config import MemorySettings
-from reveries.db.database import Transaction
+from reveries.db.database import Database, Transaction
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import ChatModel, Vector
@@ -40,7 +40,7 @@ from reveries.memory.sleep.owner_questions import (
     store_question,
 )
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
-from reveries.memory.sleep.questions import Asker
+from reveries.memory.sleep.questions import Asker, WaitingNote
 from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences, are_still_there
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
@@ -73,6 +73,12 @@ class DeepSleepResult:
     log: tuple[str, ...]
     question: str = ""
     """What it asks the owner before it continues; empty if nothing."""
+
+
+async def load_waiting_notes(database: Database) -> tuple[WaitingNote, ...]:
+    """Load the notes to the owner that were not shown yet; talk may answer them."""
+    rows = await database.rows("notes.waiting")
+    return tuple(WaitingNote(row["id"], row["text"], row["written_at"]) for row in rows)
 
 
 @dataclass(slots=True)
@@ -128,6 +134,13 @@ class DeepSleep:
         named = {"max_attempts": MAX_ATTEMPTS, "with_held": int(with_held), "most": -1 if most is None else most}
         rows = await self._store.database.rows("experiences.count_unprocessed", named)
         return int(rows[0]["unprocessed"])
+
+    async def only_thoughts_wait(self, since: float) -> bool:
+        """Whether nothing but thoughts from after `since` waits: they cost less when they are read with the next
+        conversation."""
+        named = {"max_attempts": MAX_ATTEMPTS, "thoughts_before": since}
+        rows = await self._store.database.rows("experiences.anything_but_fresh_thoughts", named)
+        return not rows[0]["is_waiting"]
 
     async def run(
         self,
@@ -220,23 +233,30 @@ class DeepSleep:
 
     async def _interpret(self, model: ChatModel, reading: Reading) -> Interpretation:
         names, live = self._names(), self._store.live
-        asker = Asker(names.owner, names.mind, live.self_model, self._clock.now())
+        notes = await load_waiting_notes(self._store.database)
+        least_salience = self._settings().self_model_salience
+        asker = Asker(names.owner, names.mind, live.self_model, self._clock.now(), notes, least_salience)
         return await interpret_reading(model, asker, reading, live.graph, self._settings(), self._answers)
 
     async def _commit_self_change(self, current: _DeepPass, interpretation: Interpretation) -> None:
-        """Store how a whole conversation changes the self-model."""
-        if interpretation.about_self is None:
+        """Store how a whole conversation changes the self-model, and which notes it answers."""
+        if interpretation.about_self is None and not interpretation.self_lines:
             return
 
         async def work(transaction: Transaction) -> ChangeSet:
             now = self._clock.now()
-            change = decide_self_change(self._store.live.self_model, interpretation, now)
-            if change is None or not await are_still_there(transaction, interpretation.read_ids):
+            if not await are_still_there(transaction, interpretation.read_ids):
                 return ChangeSet()
+            answered = [{"id": note.id, "run_id": current.run_id} for note in interpretation.answered_notes]
+            await transaction.run_many("notes.mark_answered", answered)
+            change = decide_self_change(self._store.live.self_model, interpretation, now)
             changes = ChangeSet(self_model=change)
-            await record_change(transaction, self._store, current.run_id, None, changes, SELF_LINE, {})
-            await record_self_change(transaction, current.run_id, change, now)
-            current.log.append(SELF_LINE)
+            for line in interpretation.self_lines:
+                await record_change(transaction, self._store, current.run_id, None, ChangeSet(), line, {})
+            if change is not None:
+                await record_change(transaction, self._store, current.run_id, None, changes, SELF_LINE, {})
+                await record_self_change(transaction, current.run_id, change, now)
+            current.log += [*interpretation.self_lines, *([SELF_LINE] if change is not None else [])]
             return changes
 
         await self._store.commit(work)

@@ -15,13 +15,14 @@ from typing import Final
 import msgspec
 
 from reveries.index.terms import terms_of
-from reveries.memory.model import Episode, Exemplar, Origin, StatementDay, Turn
+from reveries.memory.model import DayUnit, Episode, Exemplar, Origin, StatementDay, Turn
 from reveries.memory.sleep.conversation_question import KnownThings, known_texts, known_things
 from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
     FactAnswer,
+    WaitingNote,
     find_quote,
     tidy_line,
     tidy_topics,
@@ -38,6 +39,8 @@ _STATEMENT_CHARS: Final = 160
 _DAYS_BEFORE, _DAYS_AFTER = 14, 62
 _MOST_DAYS = 200
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff]+")
+_UNITS: Final = {len("2026-08"): DayUnit.MONTH, len("2026"): DayUnit.YEAR}
+_FIRST_DAY: Final = {DayUnit.DAY: "", DayUnit.MONTH: "-01", DayUnit.YEAR: "-01-01"}
 _OLDEST = date(1900, 1, 1)
 _LONGEST_AHEAD = timedelta(days=10 * 365)
 
@@ -80,6 +83,7 @@ class TraitShown(msgspec.Struct, frozen=True):
     field: str
     statement: str = ""
     quote: str = ""
+    on: str = ""
 
 
 class SelfPart(msgspec.Struct, frozen=True):
@@ -109,6 +113,8 @@ class CheckedConversation:
     missing: tuple[Part, ...]
     """Parts without a usable answer."""
     about_self: SelfUpdate | None
+    answered_notes: tuple[WaitingNote, ...] = ()
+    """Notes to the owner that the owner's later words answer."""
 
 
 def check_conversation(
@@ -128,8 +134,10 @@ def check_conversation(
         else:
             cause_id = _cause_id(found.led_by, number, reading, grounds.things)
             checked.append((part, _check_part(found, part, grounds, cause_id)))
-    about_self = None if reading.is_foreign or answer.self is None else _check_self(answer.self, grounds)
-    return CheckedConversation(tuple(checked), tuple(missing), about_self)
+    if reading.is_foreign or answer.self is None:
+        return CheckedConversation(tuple(checked), tuple(missing), None)
+    answered = tuple(_check_answered(answer.self.closed, grounds))
+    return CheckedConversation(tuple(checked), tuple(missing), _check_self(answer.self, grounds), answered)
 
 
 class _Grounds:
@@ -138,7 +146,7 @@ class _Grounds:
     def __init__(self, reading: Reading, earlier: Sequence[Episode], asker: Asker) -> None:
         self.turns = reading.turns
         self.is_foreign = reading.is_foreign
-        self.things = known_things(asker.model, earlier)
+        self.things = known_things(asker, earlier)
         self.said_at = self.turns[-1].said_at if self.turns else asker.now
         self._owner_turns = [turn for turn in self.turns if turn.origin is Origin.OWNER]
         self.owner_words = "\n".join(turn.text for turn in self._owner_turns)
@@ -218,7 +226,7 @@ def _check_facts(answers: Iterable[FactStated], grounds: _Grounds) -> Iterator[N
         turn, text = grounds.owner_quoted(answer.quote), grounds.keep(answer.fact, _STATEMENT_CHARS)
         if turn is not None and shares_words(text, grounds.owner_words):
             replaced = [grounds.things.facts[name] for name in answer.replaces if name in grounds.things.facts]
-            yield NewFact(text, day_at(answer.since, turn.said_at), tuple(replaced))
+            yield NewFact(text, *day_at(answer.since, turn.said_at), tuple(replaced))
 
 
 def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds: _Grounds) -> Iterator[StatementDay]:
@@ -227,6 +235,14 @@ def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds
         turn = grounds.quoted(answer.quote)
         if answer.id in known and turn is not None:
             yield StatementDay(known[answer.id], turn.said_at, turn.said_at)
+
+
+def _check_answered(answers: Iterable[EndOfKnown], grounds: _Grounds) -> Iterator[WaitingNote]:
+    """Yield the waiting notes that the owner's words answer: words from before a note cannot."""
+    for answer in answers:
+        note, turn = grounds.things.notes.get(answer.id), grounds.owner_quoted(answer.quote)
+        if note is not None and turn is not None and turn.said_at > note.written_at:
+            yield note
 
 
 def _check_opened(answers: Iterable[ThreadOpened], grounds: _Grounds) -> Iterator[StatementDay]:
@@ -240,7 +256,12 @@ def _check_traits(answers: Iterable[TraitShown], grounds: _Grounds) -> Iterator[
     for answer in answers:
         turn, text = grounds.quoted(answer.quote), grounds.keep(answer.statement, 120)
         if answer.field in TRAIT_FIELDS and turn is not None and shares_words(text, answer.quote):
-            yield Trait(answer.field, text, tidy_line(answer.quote, 300))
+            comes_at, unit = day_at(answer.on, turn.said_at)
+            is_ahead = answer.field == "anticipations" and comes_at > turn.said_at
+            day = StatementDay(
+                text, comes_at if is_ahead else turn.said_at, turn.said_at, unit if is_ahead else DayUnit.DAY
+            )
+            yield Trait(answer.field, text, tidy_line(answer.quote, 300), day)
 
 
 def shares_words(text: str, words: str) -> bool:
@@ -250,16 +271,19 @@ def shares_words(text: str, words: str) -> bool:
     return any(pair in words for run in _UNSPACED.findall(text) for pair in map("".join, pairwise(run)))
 
 
-def day_at(since: str, said_at: float) -> float:
-    """Return noon of the day `since` (YYYY-MM-DD), or `said_at` if that is no plausible day."""
+def day_at(since: str, said_at: float) -> tuple[float, DayUnit]:
+    """Return noon of the day `since` (YYYY-MM-DD), or of the first day of that month (YYYY-MM) or year (YYYY), and how
+    exact that is; `said_at` if it is no plausible day, or the one on which it was said."""
+    written = since.strip()
+    unit = _UNITS.get(len(written), DayUnit.DAY)
     try:
-        day = date.fromisoformat(since.strip())
+        day = date.fromisoformat(f"{written}{_FIRST_DAY[unit]}")
     except ValueError:
-        return said_at
+        return said_at, DayUnit.DAY
     said_on = datetime.fromtimestamp(said_at).date()
     if not _OLDEST <= day <= said_on + _LONGEST_AHEAD or day == said_on:
-        return said_at
-    return datetime.combine(day, time(12)).timestamp()
+        return said_at, DayUnit.DAY
+    return datetime.combine(day, time(12)).timestamp(), unit
 
 
 def _near_days(first: float, last: float) -> "re.Pattern[str]":

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from reveries import gates
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.tokens import estimate_tokens
-from reveries.memory.model import Episode, ExperienceKind, SelfModel, Turn
-from reveries.memory.self_model import format_day, with_days
+from reveries.memory.model import Episode, ExperienceKind, Turn
+from reveries.memory.self_model import format_day, past_facts_with_days, with_days
 from reveries.memory.sleep.questions import (
     Asker,
+    WaitingNote,
     clock_time,
     fence_text,
     object_schema,
@@ -43,15 +44,18 @@ class KnownThings:
     threads: Mapping[str, str]
     anticipations: Mapping[str, str]
     earlier: Mapping[str, Episode]
+    notes: Mapping[str, WaitingNote]
 
 
-def known_things(model: SelfModel, earlier: Sequence[Episode]) -> KnownThings:
-    """Number the facts about the owner, the open threads and the earlier episodes."""
+def known_things(asker: Asker, earlier: Sequence[Episode]) -> KnownThings:
+    """Number what is known, the notes that wait for the owner, and the earlier episodes."""
+    model = asker.model
     return KnownThings(
         facts={f"F{place}": text for place, text in enumerate(model.owner_facts, 1)},
         threads={f"T{place}": text for place, text in enumerate(model.unresolved_threads, 1)},
         anticipations={f"A{place}": text for place, text in enumerate(model.anticipations, 1)},
         earlier={f"E{place}": episode for place, episode in enumerate(earlier, 1)},
+        notes={f"N{place}": note for place, note in enumerate(asker.notes, 1)},
     )
 
 
@@ -60,8 +64,8 @@ def conversation_question(asker: Asker, reading: Reading, earlier: Sequence[Epis
     self-model."""
     rules = prompt("sleep_conversation", mind=asker.mind, owner=asker.owner)
     if not reading.is_foreign:
-        rules += "\n\n" + prompt("sleep_self", mind=asker.mind, owner=asker.owner)
-    things = known_things(asker.model, earlier)
+        rules += "\n\n" + prompt("sleep_self", mind=asker.mind, owner=asker.owner, salience=f"{asker.least_salience:g}")
+    things = known_things(asker, earlier)
     known = "" if reading.is_foreign else _known_text(asker, things)
     before = [
         f"{name} ({format_day(one.created_at)}): {tidy_line(one.summary, _EARLIER_CHARS)}"
@@ -146,10 +150,17 @@ def _known_text(asker: Asker, things: KnownThings) -> str:
     expected = zip(things.anticipations, with_days(model, things.anticipations.values()), strict=True)
     blocks = [
         (f"What {asker.mind} knows about {asker.owner}:", [f"{name}: {text}" for name, text in facts]),
-        ("No longer true:", [f"- {text}" for text in with_days(model, model.past_facts)]),
+        ("No longer true:", [f"- {text}" for text in past_facts_with_days(model)]),
         ("Open:", [f"{name}: {text}" for name, text in threads]),
         ("Settled:", [f"- {text}" for text in with_days(model, model.closed_threads)]),
         ("Expected:", [f"{name}: {text}" for name, text in expected]),
+        (
+            f"Notes that {asker.owner} has not read yet:",
+            [
+                f"{name}: {note.text} (written {format_day(note.written_at)}, {clock_time(note.written_at)})"
+                for name, note in things.notes.items()
+            ],
+        ),
         ("How they talk:", [model.communication_style] if model.communication_style else []),
         (f"What occupies {asker.owner}:", list(with_days(model, filter(None, [model.current_focus])))),
         (f"{asker.mind} on itself:", [*filter(None, [model.narrative]), *traits]),
@@ -159,7 +170,7 @@ def _known_text(asker: Asker, things: KnownThings) -> str:
 
 def known_texts(asker: Asker, earlier: Sequence[Episode]) -> tuple[str, ...]:
     """Return the texts that the question shows besides what happened: what an answer may take names from."""
-    things = known_things(asker.model, earlier)
+    things = known_things(asker, earlier)
     return (asker.owner, asker.mind, _known_text(asker, things), *(one.summary for one in earlier))
 
 
@@ -189,6 +200,7 @@ def _self_schema(quote: Mapping[str, object]) -> dict[str, object]:
     }  # fmt: skip
     trait = {
         "field": {"type": "string", "enum": list(TRAIT_FIELDS)}, "statement": string_schema(120), "quote": quote,
+        "on": string_schema(10),
     }  # fmt: skip
     return object_schema(
         {

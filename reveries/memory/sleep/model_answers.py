@@ -32,6 +32,7 @@ from reveries.memory.sleep.questions import (
     DeepAnswer,
     FactAnswer,
     SelfAnswer,
+    WaitingNote,
     check_deep_answer,
     check_self_answer,
     deep_question,
@@ -178,6 +179,17 @@ class Interpretation:
     """Ids of the episodes behind `about_self`."""
     read_ids: tuple[str, ...] = ()
     """Ids of the experiences that the model read."""
+    answered_notes: tuple[WaitingNote, ...] = ()
+    unimportant: SelfUpdate | None = None
+    """What would have been learned about the self, had any of it been more important."""
+
+    @property
+    def self_lines(self) -> tuple[str, ...]:
+        """Lines for the log: notes that are not delivered any more, and what was not taken into the self-model."""
+        lines = [f"A note to you is answered and will not be shown: {note.text}" for note in self.answered_notes]
+        if self.unimportant is not None and (texts := self.unimportant.new_statements):
+            lines.append(f"Not important enough for the self-model: {'; '.join(texts)}")
+        return tuple(lines)
 
 
 async def interpret_reading(
@@ -213,6 +225,7 @@ async def _interpret_conversation(
     saliences += [experience.salience for part in reading.beside for experience in part.experiences]
     is_salient = max(saliences, default=0.0) > settings.self_model_salience
     about_self = checked.about_self
+    may_learn = is_salient or (about_self is not None and about_self.corrects_known)
     every_part = (*reading.parts, *reading.beside)
     names = tuple(sorted({experience.id for part in every_part for experience in part.experiences}))
     return Interpretation(
@@ -221,7 +234,9 @@ async def _interpret_conversation(
             for part, abstraction in checked.parts
         ),
         missing=checked.missing,
-        about_self=about_self if is_salient or (about_self is not None and about_self.corrects_known) else None,
+        about_self=about_self if may_learn else None,
+        unimportant=None if may_learn else about_self,
+        answered_notes=checked.answered_notes,
         evidence=tuple(dict.fromkeys(part.home.id for part in every_part)),
         read_ids=names,
     )

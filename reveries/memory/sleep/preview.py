@@ -21,7 +21,7 @@ from reveries.memory.conversations import SpeakerNames
 from reveries.memory.graph.memory_graph import MemoryGraph
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, SelfModel
-from reveries.memory.sleep.consolidation import MAX_ATTEMPTS, SELF_LINE
+from reveries.memory.sleep.consolidation import MAX_ATTEMPTS, SELF_LINE, load_waiting_notes
 from reveries.memory.sleep.linking import nearest_episodes
 from reveries.memory.sleep.model_answers import (
     Interpretation,
@@ -112,13 +112,16 @@ class DryRun:
 
     async def _interpret(self, model: ChatModel, reading: Reading, dry: "_DryPass") -> Interpretation:
         names = self._names()
-        asker = Asker(names.owner, names.mind, dry.sketch.self_model, self._clock.now())
+        notes = await load_waiting_notes(self._store.database)
+        least_salience = self._settings().self_model_salience
+        asker = Asker(names.owner, names.mind, dry.sketch.self_model, self._clock.now(), notes, least_salience)
         graph = self._store.live.graph
         return await interpret_reading(model, asker, reading, graph, self._settings(), self._answers)
 
     async def _apply(self, dry: "_DryPass", interpretation: Interpretation) -> None:
         """Decide as a real pass does, and apply the changes to the copies."""
         now = self._clock.now()
+        dry.diffs += [dry.sketch.apply_changes("", ChangeSet(), line) for line in interpretation.self_lines]
         if (change := decide_self_change(dry.sketch.self_model, interpretation, now)) is not None:
             dry.diffs.append(dry.sketch.apply_changes("", ChangeSet(self_model=change), SELF_LINE))
         for part in interpretation.parts:

@@ -95,6 +95,15 @@ class Abstraction:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingNote:
+    """A note to the owner that no one has read yet."""
+
+    id: str
+    text: str
+    written_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Asker:
     """The names of owner and mind, the self-model, and the time, as used in questions."""
 
@@ -103,6 +112,9 @@ class Asker:
     model: SelfModel
     now: float = 0.0
     """0: the questions say no day."""
+    notes: tuple[WaitingNote, ...] = ()
+    least_salience: float = 0.0
+    """What is less important teaches nothing new about the self."""
 
 
 def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode] = ()) -> Prompt:

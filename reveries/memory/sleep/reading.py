@@ -1,4 +1,5 @@
-"""What deep sleep reads with one request: one experience for a small model, a whole conversation for a capable one.
+"""What deep sleep reads with one request: one experience; for a capable model a whole conversation and the
+thoughts near it.
 
 The most important waiting experience decides which conversation comes next; within it everything is read in order of
 time. Untrusted text is read apart from the rest. An experience whose answer could not be used is read alone the next
@@ -27,6 +28,9 @@ _RULES_TOKENS = 2500
 _MOST_TOKENS = 24_000
 """A longer conversation is read in several requests, so that one bad answer does not cost too much."""
 _LEAST_TOKENS = 800
+_NEAR_SECONDS = 86_400.0
+"""Thoughts within a day of a conversation are read with it: most are about it, and a request of their own costs as much
+as one about a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,8 @@ class WaitingExperiences:
         is_whole = tier >= Tier.CAPABLE and not rows[0]["attempts"]
         ids = [first]
         if is_whole:
-            together = await self._store.database.rows("experiences.waiting_with", named | {"id": first})
+            near = {"id": first, "near_seconds": _NEAR_SECONDS}
+            together = await self._store.database.rows("experiences.waiting_with", named | near)
             ids = [str(row["id"]) for row in together]
             if self._limit is not None:
                 ids = ids[: self._limit - len(self._taken)]

@@ -17,7 +17,7 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
-from reveries.memory.model import Experience, Origin, Pattern, SelfModel, StatementDay, Turn
+from reveries.memory.model import DayUnit, Experience, Origin, Pattern, SelfModel, StatementDay, Turn
 from reveries.memory.self_model import day_of, limit_statements, set_days
 from reveries.memory.sleep.grounding import is_grounded
 from reveries.memory.sleep.questions import Asker, SelfAnswer, fence_text, tidy_line
@@ -54,6 +54,7 @@ class Trait(msgspec.Struct, frozen=True):
     field: str
     statement: str
     quote: str
+    day: StatementDay | None = None
 
 
 class NewFact(msgspec.Struct, frozen=True):
@@ -61,6 +62,7 @@ class NewFact(msgspec.Struct, frozen=True):
 
     text: str
     at: float
+    unit: DayUnit = DayUnit.DAY
     replaces: tuple[str, ...] = ()
 
 
@@ -85,6 +87,13 @@ class SelfUpdate(msgspec.Struct, frozen=True):
         """Whether something known is replaced, ends or is settled. Left out, it would stay as if it still held: a moved
         appointment is said in passing."""
         return bool(self.ended or self.closed_threads or any(fact.replaces for fact in self.facts))
+
+    @property
+    def new_statements(self) -> tuple[str, ...]:
+        """The facts, open matters and traits that it would add."""
+        facts = (fact.text for fact in self.facts)
+        threads = (thread.text for thread in self.opened_threads)
+        return (*facts, *threads, *(trait.statement for trait in self.traits))
 
 
 def update_from_answer(answer: SelfAnswer, patterns: Iterable[str], trait: Trait | None, said_at: float) -> SelfUpdate:
@@ -192,7 +201,7 @@ def change_self_model(
         learned = add_statements(known, [trait.statement], _MAX_TRAITS, before.pinned, before.refused)
         if learned != known:
             after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
-            after = set_days(after, [StatementDay(trait.statement, update.said_at, update.said_at)])
+            after = set_days(after, [trait.day or StatementDay(trait.statement, update.said_at, update.said_at)])
             reason = f"{reason} \u201c{trait.quote}\u201d".strip()
     if after == before:
         return None
@@ -219,7 +228,7 @@ def _update_facts(model: SelfModel, update: SelfUpdate) -> SelfModel:
             continue
         if not _repeats(text, facts):
             facts.append(text)
-            days.append(StatementDay(text, fact.at, update.said_at))
+            days.append(StatementDay(text, fact.at, update.said_at, fact.unit))
         ends += [StatementDay(old, fact.at, update.said_at) for old in fact.replaces if old != text]
     ends += update.ended
     ended = [end for end in ends if end.text in facts and _may_end(model, end)]

@@ -123,6 +123,7 @@ class Undo:
         await transaction.run("consolidation.end", {"id": undo_id, "ended_at": now, "outcome": "done"})
         await transaction.run("consolidation.mark_undone", {"run_id": entry.id, "undo_id": undo_id, "undone_at": now})
         await transaction.run("undo.drop_pending", {"run_id": entry.id})
+        await transaction.run("notes.put_back_answered", {"run_id": entry.id})
 
     async def _restore_experiences(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
         rows = [

@@ -31,13 +31,15 @@ def quote_around(text: str, cue: str, limit_chars: int) -> str:
 
 def whole_sentences(text: str, limit_chars: int) -> str:
     """Return the first whole sentences of `text` that fit, on one line; of a first sentence that is too long, its first
-    words."""
+    words. An ellipsis stands for what is left out: a reply that seems to end there would be wrong."""
     line = format_record(text, len(text))
     if len(line) <= limit_chars:
         return line
+    room = limit_chars - len(f" {_LEFT_OUT}")
     lengths = itertools.accumulate(len(sentence) + 1 for sentence in sentences_of(line))
-    end = max((length for length in lengths if length - 1 <= limit_chars), default=0)
-    return line[:end].strip() if end else line[:limit_chars].rpartition(" ")[0] or line[:limit_chars]
+    end = max((length for length in lengths if length - 1 <= room), default=0)
+    kept = line[:end].strip() if end else line[:room].rpartition(" ")[0] or line[:room]
+    return f"{kept} {_LEFT_OUT}"
 
 
 def _split(text: str) -> list[str]:

@@ -381,6 +381,20 @@ def test_the_same_words_twice_in_a_minute_are_two_turns(tmp_path: Path) -> None:
     assert len({turn.key for turn in make_turns(parsed, Names("Ana", "Reverie"))}) == 2
 
 
+def test_the_same_words_in_the_same_minute_of_two_chats_are_two_turns_and_a_grown_file_adds_only_its_end(
+    tmp_path: Path,
+) -> None:
+    def keys(text: str, name: str) -> list[str]:
+        return [turn.key for turn in make_turns(read(tmp_path, text.encode(), name), Names("Ana", "Reverie"))]
+
+    ben = "12.03.25, 09:59 - Ben: Coming?\n12.03.25, 10:00 - Ana: ok\n12.03.25, 10:00 - Ana: ok\n"
+    eva = "12.03.25, 10:00 - Eva: Tea?\n12.03.25, 10:00 - Ana: ok\n"
+    assert not set(keys(ben, "WhatsApp Chat with Ben.txt")) & set(keys(eva, "WhatsApp Chat with Eva.txt"))
+    grown = keys(f"{ben}13.03.25, 08:00 - Ben: Morning\n", "WhatsApp Chat with Ben (1).txt")
+    assert grown[:3] == keys(ben, "chat.txt")
+    assert len(set(grown)) == 4
+
+
 def test_what_chatgpt_was_told_about_its_user_is_not_said_by_the_user(tmp_path: Path) -> None:
     profile = message("user", "I like short answers", 1_700_000_000.0, metadata={"is_user_system_message": True})
     parsed = read(tmp_path, [chatgpt("t", profile, message("user", "Hello", 1_700_000_001.0))])

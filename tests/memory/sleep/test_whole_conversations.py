@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from reveries.daemon.owner_notes import OwnerNotes
+from reveries.db.checksums import checksum
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import Prompt
 from reveries.llm.scripted import Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
-from reveries.memory.model import Origin
+from reveries.memory.model import DayUnit, Origin
+from reveries.memory.self_model import expected_in_order, with_days
 from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.conversation_answer import day_at, shares_words
 from tests.fakes.clock import HandClock
@@ -374,10 +377,137 @@ async def test_a_model_error_that_is_no_answer_counts_as_an_attempt_of_each_expe
 
 
 def test_a_day_that_holds_is_read_and_an_impossible_one_is_the_day_of_the_words() -> None:
-    assert day_at("2019-03-01", NOW) < NOW - 5 * 365 * DAY
-    assert day_at("2025-12-01", NOW) > NOW
-    for odd in ("", "soon", "2025-13-40", "0001-01-01", "9999-12-31", "2025-06-15"):
-        assert day_at(odd, NOW) == NOW
+    assert day_at("2019-03-01", NOW)[0] < NOW - 5 * 365 * DAY
+    assert day_at("2025-12-01", NOW)[0] > NOW
+    for odd in ("", "soon", "2025-13-40", "2025-13", "0001-01-01", "0001", "9999-12-31", "2025-06-15"):
+        assert day_at(odd, NOW) == (NOW, DayUnit.DAY)
+
+
+async def test_since_august_stays_august_and_is_no_day_of_it(tmp_path: Path) -> None:
+    facts = [
+        {"fact": f"Ana knows Marta {words}.", "quote": "My sister Marta moved to Lisbon.", "since": since}
+        for words, since in (("well", "2024-08"), ("long", "2019"), ("gladly", "2024-08-03"), ("truly", ""))
+    ]
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *MORNING)
+        await sleep_on(memory, answer_for({"facts": facts}))
+        told = "\n".join(with_days(memory.self_model, memory.self_model.owner_facts))
+    for day in ("since Aug 2024", "since 2019", "since Sat 3 Aug 2024", "as of Sun 15 Jun 2025"):
+        assert f"({day})" in told
+
+
+async def test_what_comes_next_is_expected_first_and_what_is_over_last(tmp_path: Path) -> None:
+    words = "The biopsy is on Monday and I am scared."
+    expected = [
+        {"field": "anticipations", "statement": statement, "quote": words, "on": on}
+        for statement, on in (
+            ("A biopsy in the far autumn.", "2025-10"),
+            ("The biopsy some day.", ""),
+            ("The biopsy is on Monday.", "2025-06-16"),
+            ("Ana is scared in July.", "2025-07-20"),
+        )
+    ]  # fmt: skip
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *MORNING)
+        await sleep_on(memory, answer_for({"traits": expected[:3]}))
+        await talk(memory, *EVENING)
+        await sleep_on(memory, answer_for({"traits": [expected[3] | {"quote": EVENING[0][0]}]}))
+        known = memory.self_model
+    told = with_days(known, expected_in_order(known))
+    assert told[0] == "The biopsy is on Monday. (on Mon 16 Jun 2025)"
+    assert told[-2] == "A biopsy in the far autumn. (in Oct 2025)"
+    assert expected_in_order(known, NOW + 9 * DAY)[-1] == "The biopsy is on Monday."
+
+
+async def _thought(memory: Memory, name: str, at: float, text: str) -> None:
+    await memory.conversations.record_thought(Thought(name, at, at, "timer", "settled", text, 9, "scripted"))
+
+
+@pytest.mark.requirement("R-103")
+async def test_thoughts_are_read_with_the_conversation_near_them_and_undone_with_it(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await _thought(memory, "t0", NOW - 3600, "The harbour lights are out.")
+        await talk(memory, *MORNING)
+        for number in range(3):
+            await _thought(memory, f"t{number + 1}", NOW + 600 * (number + 1), f"Lisbon has light number {number}.")
+        await _thought(memory, "t9", NOW - 9 * DAY, "Trees grow slowly behind walls.")
+        before = memory.self_model
+        slept, model = await sleep_on(memory, *[answer_for(LEARNED)] * 2)
+        assert (len(model.prompts), slept.processed, slept.left) == (2, 9, 0)
+        read = model.prompts[0].messages[-1].text.partition("What happened:")[2]
+        places = [read.index(text) for text in ("harbour lights", "Good morning.", "light number 0", "light number 2")]
+        assert places == sorted(places)
+        assert "Trees grow" not in read
+        logged = await memory.sleep_run(slept.run_id)
+        assert sum(bool(change.experience_id) for change in logged.changes) == 9
+        await memory.undo_pass(slept.run_id)
+        assert memory.self_model.owner_facts == before.owner_facts
+        again, _ = await sleep_on(memory, *[answer_for()] * 2, trigger="owner")
+        assert again.processed == 9
+
+
+async def test_fresh_thoughts_alone_wait_for_a_conversation_and_old_ones_do_not(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await _thought(memory, "t0", NOW, "The harbour lights are out.")
+        await memory.light_sleep()
+        assert await memory.only_thoughts_wait(NOW - DAY)
+        assert not await memory.only_thoughts_wait(NOW + DAY)
+        await talk(memory, *MORNING[:1])
+        assert not await memory.only_thoughts_wait(NOW - DAY)
+
+
+async def _note(memory: Memory, name: str, at: float, text: str) -> None:
+    await _thought(memory, name, at, f"I wonder. {text}")
+    row = {"id": name, "thought_id": name, "written_at": at, "text": text, "reason": "", "checksum": checksum(text)}
+    async with memory._parts.database.transaction() as transaction:
+        await transaction.run("notes.put", row)
+
+
+async def test_a_note_that_was_answered_before_it_was_read_is_not_delivered_unless_that_is_undone(
+    tmp_path: Path,
+) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        notes = OwnerNotes(memory._parts.database, clock)
+        await _note(memory, "n1", NOW, "How did the biopsy go?")
+        await _note(memory, "n2", NOW + 60, "Who looks after Marta's boys?")
+        await clock.advance(14 * 3600)
+        await talk(memory, *EVENING)
+        assert await notes.show(1.0) == []
+        answered = {
+            "closed": [{"id": name, "quote": "The result is here: the biopsy was benign!"} for name in ("N1", "N7")]
+        }
+        slept, model = await sleep_on(memory, answer_for(answered, salience=0.2))
+        assert "N1: How did the biopsy go? (written Sun 15 Jun 2025" in model.prompts[0].messages[-1].text
+        assert any(
+            "A note to you is answered" in change.line for change in (await memory.sleep_run(slept.run_id)).changes
+        )
+        assert [(note.text[:3], note.is_answered) for note in await notes.latest(9)] == [("How", True), ("Who", False)]
+        await memory.undo_pass(slept.run_id)
+        await clock.advance(2 * DAY)
+        assert [note.id for note in await notes.show(1.0)] == ["n1", "n2"]
+
+
+async def test_words_from_before_a_note_do_not_answer_it(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *EVENING)
+        await _note(memory, "n1", NOW + 3600, "How did the biopsy go?")
+        answered = {"closed": [{"id": "N1", "quote": "The result is here: the biopsy was benign!"}]}
+        await sleep_on(memory, answer_for(answered))
+        assert [note.is_answered for note in await OwnerNotes(memory._parts.database, HandClock(NOW)).latest(9)] == [
+            False
+        ]
+
+
+async def test_what_was_not_important_enough_is_named_in_the_log_and_the_model_is_told_the_bar(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, *MORNING)
+        slept, model = await sleep_on(memory, answer_for(LEARNED, salience=0.5))
+        assert "salience of some part is above 0.7" in model.prompts[0].messages[0].text
+        lines = [change.line for change in (await memory.sleep_run(slept.run_id)).changes]
+        assert any(line.startswith("Not important enough") and "the biopsy on Monday" in line for line in lines)
+        assert memory.self_model.unresolved_threads == ()
 
 
 async def test_a_day_that_was_said_in_other_words_may_be_written_out_and_an_invented_one_may_not(

@@ -56,10 +56,32 @@ _TEXTS: Final = {
 }
 
 
+_ABSENT: Final = {
+    "asks": "it is no question",
+    "greets": "it is no greeting",
+    "names": "it names nobody and nothing",
+    "names_for_who": "the query asks who or where, and it contains no names",
+    "news": "it states nothing that is true now",
+    "number": "it contains no number",
+    "number_for_many": "the query asks how many, and it contains no number",
+    "own": "it is not the mind's own words",
+    "phrases": "it contains no phrase of the query",
+    "short": "it is not short",
+    "time_for_when": "the query asks when, and it contains no time",
+    "time_word": "it contains no time",
+    "words": "it contains no rare words of the query",
+}
+"""Of what a turn has or has not: "less than usual: the mind said it itself" would say nothing of the owner's words."""
+
+
 def reason_text(reason: TurnReason) -> str:
-    """Return "it contains a number", or "less than usual: it contains a number" for a turn below average."""
+    """Return "it contains a number"; for a turn without one "it contains no number", and for one that has less than
+    usual of what can be more or less, "less than usual: it contains rare words of the query"."""
     text = _TEXTS.get(reason.name, one_line(reason.name, 60).replace("_", " "))
-    return text if reason.value >= reason.usual else f"less than usual: {text}"
+    if reason.value >= reason.usual:
+        return text
+    absent = _ABSENT.get(reason.name) if reason.value == 0 else None
+    return absent or f"less than usual: {text}"
 
 
 def list_words(words: list[str], most: int = 12) -> str:

@@ -16,6 +16,7 @@ from reveries.llm.base import Vector
 from reveries.memory.claims import Claim, Conflict
 from reveries.memory.echoes import Span
 from reveries.memory.model import (
+    DayUnit,
     Episode,
     Experience,
     Gap,
@@ -170,8 +171,12 @@ def self_model_row(model: SelfModel) -> dict[str, object]:
         "updated_at": model.updated_at,
         "closed_threads": _json(model.closed_threads),
         "past_facts": _json(model.past_facts),
-        "days": _json([(day.text, day.at, day.said_at) for day in model.days]),
+        "days": _json([(day.text, day.at, day.said_at, day.unit) for day in model.days]),
     }
+
+
+def _statement_day(text: str, at: float, said_at: float, unit: str = DayUnit.DAY) -> StatementDay:
+    return StatementDay(text, at, said_at, DayUnit(unit))
 
 
 def self_model_of(row: Row) -> SelfModel:
@@ -196,7 +201,7 @@ def self_model_of(row: Row) -> SelfModel:
         refused=tuple(owner.get("refused", ())),
         closed_threads=_read_strings(row["closed_threads"]),
         past_facts=_read_strings(row["past_facts"]),
-        days=tuple(StatementDay(*day) for day in json.loads(row["days"])),
+        days=tuple(_statement_day(*day) for day in json.loads(row["days"])),
     )
 
 

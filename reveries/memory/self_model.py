@@ -178,7 +178,8 @@ def past_facts_with_days(model: SelfModel) -> tuple[str, ...]:
 
 
 def _with_day(text: str, day: StatementDay | None) -> str:
-    """Add the day: "as of" that on which it was said, "since" an earlier one, "on" one that was still to come."""
+    """Add the day: "as of" that on which it was said, "since" an earlier one, "on" one that was still to come, unless
+    the statement itself names that."""
     if day is None:
         return text
     written = _written(day)
@@ -186,6 +187,8 @@ def _with_day(text: str, day: StatementDay | None) -> str:
         return f"{text} (as of {written})"
     if day.at < day.said_at:
         return f"{text} (since {written})"
+    if day.unit is DayUnit.DAY and f"{datetime.fromtimestamp(day.at):%-d %b}" in text:
+        return text
     return f"{text} ({'on' if day.unit is DayUnit.DAY else 'in'} {written})"
 
 

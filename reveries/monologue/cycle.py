@@ -235,7 +235,7 @@ class ThoughtCycle:
             why_ended=draft.why_ended,
             explanation=draft.explanation,
             text=plain(draft.text),
-            tokens=len(draft.pieces),
+            tokens=draft.tokens,
             model=self._model.name,
             memories=prepared.inputs.memories,
             occasion=plain(prepared.why.detail),

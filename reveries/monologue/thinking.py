@@ -12,7 +12,7 @@ import msgspec
 from reveries.clock import Clock
 from reveries.config import MonologueSettings
 from reveries.errors import BudgetExceededError, ModelError
-from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role, StreamEvent
+from reveries.llm.base import ChatMessage, ChatModel, Finished, FinishReason, Prompt, Role, StreamEvent, Usage
 from reveries.monologue.observers import Observers, ThoughtPiece
 from reveries.monologue.quiescence import Pace, SettledBy, find_settled, may_ask_model
 from reveries.prompts import prompt as prompt_text
@@ -77,9 +77,20 @@ class ThoughtDraft:
     asked_at: int = 0
     """Its number of tokens when a model was last asked whether it has settled (R-54)."""
 
+    reported_tokens: int = 0
+    """The tokens of the text as the model counts them, for the calls that said so and whose text was accepted whole. A
+    hosted model sends several at a time."""
+    reported_pieces: int = 0
+    """The pieces of those calls."""
+
     @property
     def text(self) -> str:
         return "".join(self.pieces)
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the text; of calls without a report, a piece counts as one."""
+        return self.reported_tokens + len(self.pieces) - self.reported_pieces
 
     def end(self, why: str, explanation: str) -> None:
         self.why_ended, self.explanation = why, explanation
@@ -192,6 +203,9 @@ class Thinker:
             except asyncio.CancelledError:
                 self._accept_arrived(received, draft, pace)
                 raise
+            if received.usage is not None:
+                draft.reported_tokens += received.usage.completion_tokens - received.usage.reasoning_tokens
+                draft.reported_pieces += received.count
             return received.reason
 
     def _accept_arrived(self, received: "_Received", draft: ThoughtDraft, pace: Pace) -> None:
@@ -250,7 +264,9 @@ class _Received:
 
     pieces: deque[str] = field(default_factory=deque)
     """Not accepted yet."""
+    count: int = 0
     reason: FinishReason = FinishReason.STOP
+    usage: Usage | None = None
     is_over: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -260,9 +276,10 @@ class _Received:
             async with contextlib.aclosing(stream) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        self.reason = event.reason
+                        self.reason, self.usage = event.reason, event.usage
                     else:
                         self.pieces.append(event.text)
+                        self.count += 1
                     self._changed.set()
             self.is_over = True
         finally:

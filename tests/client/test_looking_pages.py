@@ -56,6 +56,12 @@ def test_why_tells_the_way_the_factors_the_place_and_the_reasons() -> None:
     assert "less than usual: its conversation matches the query" in text
 
 
+def test_a_reason_that_does_not_hold_is_said_as_such_and_not_as_less_of_it() -> None:
+    assert reason_text(protocol.TurnReason("own", 0.0, 0.4, 0.5)) == "it is not the mind's own words"
+    assert reason_text(protocol.TurnReason("number", 0.0, -0.1, 0.3)) == "it contains no number"
+    assert reason_text(protocol.TurnReason("meaning", 0.1, -0.1, 0.3)).startswith("less than usual")
+
+
 def test_why_not_tells_what_was_missing() -> None:
     missed = why(surfaced=False, rank=0, entry=None, steps=[], energy_whole=0.0, missing=["No link led to it."])
     text = text_of(why_page(missed, NOW))
@@ -145,7 +151,7 @@ def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:
 
 
 def test_a_reason_that_is_not_known_is_shown_by_its_name() -> None:
-    assert reason_text(protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
+    assert reason_text(protocol.protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
     assert list_words(["a", "b", "c"], most=2) == "a, b and 1 more"
 
 

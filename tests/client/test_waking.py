@@ -44,6 +44,14 @@ def test_the_childs_own_sentence_and_exit_code_are_passed_on(home: Home) -> None
     assert wake_mind(_plan(home, code)) == FailedWake("reveries: No weights. Pull them.", 69)
 
 
+def test_a_package_that_an_update_needs_is_named_with_what_installs_it(home: Home) -> None:
+    outcome = wake_mind(_plan(home, "import a_package_of_the_next_version.words"))
+    assert isinstance(outcome, FailedWake)
+    assert "a_package_of_the_next_version is not installed" in outcome.sentence
+    assert "make wake" in outcome.sentence
+    assert "safe mode" not in outcome.sentence
+
+
 def test_only_the_last_wakes_words_count(home: Home) -> None:
     wake_mind(_plan(home, "print('reveries: Old.', file=sys.stderr); sys.exit(69)"))
     outcome = wake_mind(_plan(home, "sys.exit(74)"))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -115,6 +116,7 @@ WAKE_SECONDS: Final = 60.0
 _POLL_SECONDS = 0.05
 _GREETING_SECONDS = 2.0
 _LOG_LIMIT_BYTES = 1_000_000
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,12 @@ def _wait_until_awake(
 
 
 def _failed_wake(plan: WakePlan, code: int, log: Path, begins_at: int) -> FailedWake:
+    if module := _missing_module(log, begins_at):
+        return FailedWake(
+            f"reveries: The daemon did not start: the Python package {module} is not installed. An update needs it: "
+            "make wake, in the folder of Reveries, installs it and starts the mind.",
+            code if code > 0 else 1,
+        )
     message = _last_sentence(log, begins_at)
     how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
     sentence = message or f"reveries: The daemon {how} while waking. Its log: {log}"
@@ -286,14 +294,25 @@ def _wake_timeout(plan: WakePlan, child: "subprocess.Popen[bytes]", log: Path, b
     )
 
 
-def _last_sentence(log: Path, begins_at: int) -> str:
-    """Return the child's output from its last line that begins with "reveries: "; empty if there is none."""
+def _read_output(log: Path, begins_at: int) -> list[str]:
     try:
         with log.open("rb") as file:
             file.seek(begins_at)
-            rows = plain(file.read().decode("utf-8", "replace")).splitlines()
+            return plain(file.read().decode("utf-8", "replace")).splitlines()
     except OSError:
-        return ""
+        return []
+
+
+def _missing_module(log: Path, begins_at: int) -> str:
+    """Return the package whose absence ended the child; empty if that is not why it ended."""
+    last = next(iter(reversed(_read_output(log, begins_at))), "")
+    missing = _NO_MODULE.match(last)
+    return missing.group(1) if missing and missing.group(1) != __package__.partition(".")[0] else ""
+
+
+def _last_sentence(log: Path, begins_at: int) -> str:
+    """Return the child's output from its last line that begins with "reveries: "; empty if there is none."""
+    rows = _read_output(log, begins_at)
     starts = [place for place, row in enumerate(rows) if row.startswith("reveries: ")]
     return "\n".join(rows[starts[-1] :]).strip() if starts else ""
 

@@ -391,6 +391,7 @@ async def test_since_august_stays_august_and_is_no_day_of_it(tmp_path: Path) -> 
     async with open_memory(tmp_path) as memory:
         await talk(memory, *MORNING)
         await sleep_on(memory, answer_for({"facts": facts}))
+    async with open_memory(tmp_path, first_id=1000) as memory:
         told = "\n".join(with_days(memory.self_model, memory.self_model.owner_facts))
     for day in ("since Aug 2024", "since 2019", "since Sat 3 Aug 2024", "as of Sun 15 Jun 2025"):
         assert f"({day})" in told

@@ -57,6 +57,9 @@ class Monologue:
         """Monotonic: no event begins a thought before this (G3)."""
         self._settled_until = 0.0
         """Monotonic: until then only a conversation, the owner, or the calendar begins a thought."""
+        self._talk_goes_on_until = 0.0
+        """Monotonic: more words are expected until then. Unlike `_settled_until`, a turn off the record does not reset
+        it."""
         self._quiet = Deadline()
         self.quiet_reason = ""
         """While it is quiet: why, and when it continues."""
@@ -78,7 +81,8 @@ class Monologue:
         """Allow thinking again, with `why` as its first occasion, by itself only after `after_seconds`."""
         if why is not None:
             self._resumed = why
-            self._settled_until = self._clock.monotonic() + after_seconds
+            self._settled_until = 0.0
+            self._talk_goes_on_until = self._clock.monotonic() + after_seconds
         self._interrupted.set()
         self._free.set()
 
@@ -184,7 +188,9 @@ class Monologue:
         """Return how long the next thought must wait for its pace, which holds for every event (G3)."""
         if why.reason in (*RESTART_REASONS, *OWNERS_WORD):
             return 0.0
-        begins_at = self._next_at if why.reason is ThinkingReason.CALENDAR else max(self._next_at, self._settled_until)
+        begins_at = self._next_at
+        if why.reason is not ThinkingReason.CALENDAR:
+            begins_at = max(begins_at, self._settled_until, self._talk_goes_on_until)
         return begins_at - self._clock.monotonic()
 
     async def _is_worth_a_thought(self, why: Reactivation) -> bool:

@@ -151,7 +151,7 @@ def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:
 
 
 def test_a_reason_that_is_not_known_is_shown_by_its_name() -> None:
-    assert reason_text(protocol.protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
+    assert reason_text(protocol.TurnReason("smells_of_tea", 1.0, 0.2, 0.5)) == "smells of tea"
     assert list_words(["a", "b", "c"], most=2) == "a, b and 1 more"
 
 

@@ -7,15 +7,16 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
 from reveries.config import load_settings
-from reveries.errors import ModelMissingError, ModelUnavailableError
+from reveries.errors import ModelMissingError, ModelUnavailableError, StorageError
 from reveries.llm.base import ChatMessage, Prompt, Role, Usage
 from reveries.llm.hosted import HostedModel, HostedOptions, LiteLlm, load_litellm
 from reveries.llm.provider_rules import WireRules, wire_rules
@@ -333,3 +334,42 @@ else:
         assert '"kind": "UserWarning"' in log
         assert "quibblewort" not in log.lower()
         assert "quibblewort" not in (done.stderr + done.stdout).lower()
+
+
+class _FullNotes:
+    """RefusalNotes that cannot be stored."""
+
+    def has(self, model: str) -> bool:
+        return False
+
+    async def note(self, model: str) -> None:
+        raise StorageError("The memory file is locked.")
+
+
+@dataclass
+class _RefusesSchemas(FakeLiteLlm):
+    opened: Any = None
+
+    async def acompletion(self, **options: object) -> object:
+        if "response_format" in options:
+            raise _BadRequestError("no such form")
+        chunks = await super().acompletion(**options)
+        self.opened = chunks
+        return chunks
+
+
+class _BadRequestError(Exception):
+    status_code = 400
+
+
+async def test_a_refused_form_that_cannot_be_remembered_says_so_and_leaves_no_call_open() -> None:
+    fake = _RefusesSchemas(is_endless=True)
+
+    async def load() -> FakeLiteLlm:
+        return fake
+
+    options = HostedOptions("openai/gpt-4.1", "sk-x", "", load_settings(None).llm.limits)
+    prompt = replace(a_prompt(), schema={"type": "object", "properties": {}})
+    with pytest.raises(StorageError, match="locked"):
+        await play(HostedModel(options, load, _FullNotes()), prompt)
+    assert fake.opened.ag_frame is None, "the stream is closed"

@@ -36,6 +36,21 @@ async def test_a_limit_that_is_raised_ends_the_quiet_at_once() -> None:
     assert kit.sources.thoughts
 
 
+async def test_a_turn_off_the_record_does_not_end_the_wait_for_more_words() -> None:
+    kit = Kit(ScriptedModel(otherwise=THOUGHT))
+    async with kit.living():
+        await kit.clock.advance(3600)
+        kit.monologue.pause()
+        kit.monologue.resume(Reactivation(ThinkingReason.CONVERSATION, "c1"), 600.0)
+        before, kit.sources.has_something = len(kit.model.prompts), True
+        kit.monologue.pause()
+        kit.monologue.resume()
+        await kit.clock.advance(300)
+        assert len(kit.model.prompts) == before
+        await kit.clock.advance(400)
+        assert len(kit.model.prompts) > before
+
+
 def _storm(kit: Kit, kind: str) -> None:
     match kind:
         case "conversation":

@@ -226,7 +226,8 @@ def _check_facts(answers: Iterable[FactStated], grounds: _Grounds) -> Iterator[N
         turn, text = grounds.owner_quoted(answer.quote), grounds.keep(answer.fact, _STATEMENT_CHARS)
         if turn is not None and shares_words(text, grounds.owner_words):
             replaced = [grounds.things.facts[name] for name in answer.replaces if name in grounds.things.facts]
-            yield NewFact(text, *day_at(answer.since, turn.said_at), tuple(replaced))
+            since, unit = day_at(answer.since, turn.said_at)
+            yield NewFact(text, since, tuple(replaced), unit)
 
 
 def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds: _Grounds) -> Iterator[StatementDay]:

@@ -62,8 +62,8 @@ class NewFact(msgspec.Struct, frozen=True):
 
     text: str
     at: float
-    unit: DayUnit = DayUnit.DAY
     replaces: tuple[str, ...] = ()
+    unit: DayUnit = DayUnit.DAY
 
 
 class SelfUpdate(msgspec.Struct, frozen=True):

@@ -384,7 +384,7 @@ def test_the_same_words_twice_in_a_minute_are_two_turns(tmp_path: Path) -> None:
 def test_the_same_words_in_the_same_minute_of_two_chats_are_two_turns_and_a_grown_file_adds_only_its_end(
     tmp_path: Path,
 ) -> None:
-    def keys(text: str, name: str) -> list[str]:
+    def keys(text: str, name: str) -> list[object]:
         return [turn.key for turn in make_turns(read(tmp_path, text.encode(), name), Names("Ana", "Reverie"))]
 
     ben = "12.03.25, 09:59 - Ben: Coming?\n12.03.25, 10:00 - Ana: ok\n12.03.25, 10:00 - Ana: ok\n"

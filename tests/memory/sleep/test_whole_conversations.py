@@ -476,7 +476,7 @@ async def test_a_note_that_was_answered_before_it_was_read_is_not_delivered_unle
         await clock.advance(14 * 3600)
         await talk(memory, *EVENING)
         assert await notes.show(1.0) == []
-        answered = {
+        answered: dict[str, object] = {
             "closed": [{"id": name, "quote": "The result is here: the biopsy was benign!"} for name in ("N1", "N7")]
         }
         slept, model = await sleep_on(memory, answer_for(answered, salience=0.2))
@@ -494,7 +494,7 @@ async def test_words_from_before_a_note_do_not_answer_it(tmp_path: Path) -> None
     async with open_memory(tmp_path) as memory:
         await talk(memory, *EVENING)
         await _note(memory, "n1", NOW + 3600, "How did the biopsy go?")
-        answered = {"closed": [{"id": "N1", "quote": "The result is here: the biopsy was benign!"}]}
+        answered: dict[str, object] = {"closed": [{"id": "N1", "quote": "The result is here: the biopsy was benign!"}]}
         await sleep_on(memory, answer_for(answered))
         assert [note.is_answered for note in await OwnerNotes(memory._parts.database, HandClock(NOW)).latest(9)] == [
             False

@@ -1,12 +1,12 @@
 """Mutation testing: how many random faults does the test suite detect? One changed line at a time, in a copy.
 
-    make soak PART=drawn_faults ARGS="--faults 100 --seed 1 [--by-all]"
+    make soak PART=drawn_faults ARGS="--faults 100 --seed 1 [--by-all] [--near] [--packages projects,tools]"
 
-Faults are drawn evenly over the packages, inside functions: a comparison reversed or off by one, `and` for `or`, a
-negated condition, a sign, a changed number, a removed statement, another return value. Each is tried with the test
-files that import its module, then with those of its package, then with those of the modules that import it; with
---by-all what they miss is tried with the whole suite, ten minutes each. A fault that no test detects is printed with
-its line. Resumable.
+Faults are drawn evenly over all packages, or those that are named, inside functions: a comparison reversed or off by
+one, `and` for `or`, a negated condition, a sign, a changed number, a removed statement, another return value. Each is
+tried with the test files that import its module, then with those of its package, then with those of the modules that
+import it; --near leaves these out, and with --by-all what they miss is tried with the whole suite, ten minutes each. A
+fault that no test detects is printed with its line. Resumable.
 """
 
 import argparse
@@ -26,19 +26,8 @@ from typing import Final
 
 from resumable import ROOT, Parts
 
-PACKAGES: Final = (
-    "memory/recall",
-    "memory/sleep",
-    "memory/forgetting",
-    "memory/graph",
-    "monologue",
-    "safety",
-    "llm",
-    "daemon",
-    "protocol",
-    "db",
-)
-"""Drawn from evenly; the ledger of money stands in llm and daemon."""
+_IN_PARTS: Final = ("memory",)
+"""Packages whose folders are drawn from like packages: each is as large as others are."""
 FAULT_SECONDS: Final = 1800
 _SLOW: Final = ("tests/e2e", "tests/durability", "tests/faults", "tests/fuzz", "tests/test_wheel.py")
 """They run other processes, or the real model: only --by-all has them."""
@@ -89,15 +78,24 @@ class Fault:
 
 def faults_of(file: str, source: str) -> Iterator[Fault]:
     """Return every possible fault of a module, except in types, logs and docstrings."""
-    tree = ast.parse(source)
+    tree, lines = ast.parse(source), source.encode().split(b"\n")
     for node in _nodes(tree):
-        segment = ast.get_source_segment(source, node)
-        if segment is None or segment.count("\n") > 2:
+        segment = _segment(lines, node)
+        if segment.count("\n") > 2:
             continue
         for new in _changed(node):
             assert node.end_lineno is not None
             assert node.end_col_offset is not None
             yield Fault(file, node.lineno, node.end_lineno, node.col_offset, node.end_col_offset, segment, new)
+
+
+def _segment(lines: Sequence[bytes], node: ast.expr | ast.stmt) -> str:
+    """The source of a node; `ast.get_source_segment` splits the whole file for each."""
+    assert node.end_lineno is not None
+    own = list(lines[node.lineno - 1 : node.end_lineno])
+    own[-1] = own[-1][: node.end_col_offset]
+    own[0] = own[0][node.col_offset :]
+    return b"\n".join(own).decode()
 
 
 def _nodes(tree: ast.Module) -> Iterator[ast.expr | ast.stmt]:
@@ -158,17 +156,25 @@ def _changed_constant(node: ast.Constant) -> Iterator[str]:
             yield repr(value * 2 + 0.1)
 
 
-def draw(count: int, seed: int) -> list[Fault]:
+def list_packages() -> list[str]:
+    """Every folder of the product that has code, by its path within it: a new one is drawn from without a word here."""
+    product = ROOT / "reveries"
+    folders = [path for path in sorted(product.iterdir()) if path.is_dir() and path.name not in _IN_PARTS]
+    folders += [path for name in _IN_PARTS for path in sorted((product / name).iterdir()) if path.is_dir()]
+    return [str(path.relative_to(product)) for path in folders if any(path.rglob("[!_]*.py"))]
+
+
+def draw(count: int, seed: int, packages: Sequence[str]) -> list[Fault]:
     """So many faults, evenly over the packages, at most one a function of a file's line. The same for a seed."""
     chance = random.Random(seed)
     chosen: list[Fault] = []
-    for number, package in enumerate(PACKAGES):
+    for number, package in enumerate(packages):
         found = [
             fault
             for path in sorted((ROOT / "reveries" / package).rglob("*.py"))
             for fault in faults_of(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
         ]
-        share = count // len(PACKAGES) + (number < count % len(PACKAGES))
+        share = count // len(packages) + (number < count % len(packages))
         lines: set[tuple[str, int]] = set()
         for fault in chance.sample(found, len(found)):
             if len(lines) == share:
@@ -179,9 +185,9 @@ def draw(count: int, seed: int) -> list[Fault]:
     return chosen
 
 
-def tests_near(fault: Fault) -> list[list[str]]:
-    """Test files in the order in which they are tried: those that import the fault's module, then its package's, then
-    those that import a module which imports it."""
+def tests_near(fault: Fault, *, only_near: bool) -> list[list[str]]:
+    """Test files in the order in which they are tried: those that import the fault's module, then its package's, then,
+    unless `only_near`, those that import a module which imports it."""
     module = fault.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     package, _, name = module.rpartition(".")
     imports = (f"from {module} import", f"import {module}", f"from {package} import {name}")
@@ -190,7 +196,7 @@ def tests_near(fault: Fault) -> list[list[str]]:
     near = [path for path in files if bearing in path.stem or any(one in _text(path) for one in imports)]
     folder = ROOT / _folder_of(fault)
     beside = [path for path in files if path.is_relative_to(folder) and path not in near]
-    users = _modules_that_import(imports)
+    users = [] if only_near else _modules_that_import(imports)
     around = [
         path
         for path in files
@@ -227,13 +233,13 @@ class Copy:
         for name in ("pyproject.toml", "LICENSE", "README.md", "Makefile"):
             shutil.copy(ROOT / name, folder)
 
-    def is_caught(self, fault: Fault, *, by_all: bool) -> bool:
+    def is_caught(self, fault: Fault, *, by_all: bool, only_near: bool) -> bool:
         """Whether a test fails, or hangs, with the fault: one near it, or `by_all` any that `make test` runs."""
         file = self._folder / fault.file
         source = file.read_text(encoding="utf-8")
         file.write_text(fault.apply(source), encoding="utf-8")
         try:
-            runs = [*tests_near(fault), *([_MAKE_TEST] if by_all else [])]
+            runs = [*tests_near(fault, only_near=only_near), *([_MAKE_TEST] if by_all else [])]
             return any(not self._do_pass(tests) for tests in runs)
         finally:
             file.write_text(source, encoding="utf-8")
@@ -263,15 +269,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=90.0)
     parser.add_argument("--by-all", action="store_true")
+    parser.add_argument("--near", action="store_true")
+    parser.add_argument("--packages", default="", help="By their folders, with commas; empty: all.")
     options = parser.parse_args()
     parts = Parts(f"drawn_faults-{options.seed}", options.minutes)
     done = {str(part["fault"]): bool(part["is_caught"]) for part in parts.done}
     with tempfile.TemporaryDirectory(prefix="rvfault") as folder:
         copy = Copy(Path(folder))
-        for fault in draw(options.faults, options.seed):
+        packages = options.packages.split(",") if options.packages else list_packages()
+        for fault in draw(options.faults, options.seed, packages):
             if fault.name in done or not parts.is_time_left:
                 continue
-            done[fault.name] = copy.is_caught(fault, by_all=options.by_all)
+            done[fault.name] = copy.is_caught(fault, by_all=options.by_all, only_near=options.near)
             parts.add(fault=fault.name, is_caught=done[fault.name])
             print("caught  " if done[fault.name] else "SURVIVES", fault.name, flush=True)
     caught = sum(done.values())

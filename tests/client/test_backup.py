@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from reveries.client.features.backup import backups_page, restored_page
+from reveries.client.features.backup import restored_page
 from reveries.client.render import Page
 from reveries.config import Home
 from reveries.db.driver import dbapi
 from reveries.protocol import BackupEntry, BackupRestored, Backups
 from tests.client.command_line import reveries
-from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import Script, awake_in_thread
 
 NOW = 1_790_000_000.0
@@ -64,16 +63,6 @@ def test_nothing_is_put_back_without_a_word_of_the_owner(home: Home) -> None:
     refused = reveries(home, "backup", "restore", stdin="n\n")
     assert refused.code == 130
     assert not list(home.path.glob("memory.db.replaced-*"))
-
-
-@pytest.mark.requirement("F5")
-@pytest.mark.parametrize("hostile", HOSTILE)
-def test_no_name_reaches_the_terminal_unescaped(hostile: str) -> None:
-    one = BackupEntry(hostile, NOW, 1, False, True, [hostile], [], 1, 1)
-    rotten = BackupEntry(hostile, NOW, 1, False, True, [], [hostile], 1, 1)
-    shown = text(backups_page(Backups(1, hostile, [one, rotten]), NOW))
-    shown += text(restored_page(BackupRestored(1, hostile, NOW, NOW, hostile)))
-    assert not any(ord(character) < 32 and character != "\n" for character in shown)
 
 
 def test_it_says_what_is_missing_also_where_the_clock_was_set_back() -> None:

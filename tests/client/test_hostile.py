@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,17 +18,16 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from reveries import protocol
+from reveries.client.answers import render_answer
 from reveries.client.features.logs import entry_as_json, render_entry
-from reveries.client.features.memory import episode_page, search_results_page
-from reveries.client.features.thinking import thoughts_page
-from reveries.client.render import Page, line, paragraph, show, show_json
+from reveries.client.render import line, paragraph, show, show_json
 from reveries.client.tui.panes import content_of, problem_page
 from reveries.client.tui.side import MemoryCard
 from reveries.client.tui.turns import OwnerTurn, PastReply, Remark, ReplyWidget
 from reveries.config import Home
 from reveries.safe_text import PlainStream, one_line, plain
+from tests.client.filled_answers import answers_with_a_page, fill_answer
 from tests.client.hostile import Hostile, dangers, hostile_strings
-from tests.client.test_cli import DETAIL
 from tests.client.test_no_color import on_a_terminal, read_until
 from tests.fakes.daemon import NOW, Script, awake_in_thread, status
 
@@ -82,36 +80,34 @@ def test_whatever_comes_nothing_is_left_that_a_terminal_obeys(text: str, cut: in
 # --- the pages of the commands ---------------------------------------------------------------------------------------
 
 
-def pages_of(one: Hostile) -> Iterator[Page]:
-    """Every page that can show a text: search results, an episode, a thought, an error, a traceback."""
-    text = one.text
-    turn = protocol.FoundTurn(text, text, text, NOW, text, 1.0)
-    episode = protocol.FoundEpisode(text, text, NOW, 1.0, 0.5, text, text, text, text, [text])
-    yield search_results_page(protocol.Found(0, [episode], [turn], 0, 0.0), NOW)
-    said = protocol.SaidTurn(text, text, True, text, NOW, False)
-    detail = msgspec.structs.replace(DETAIL, summary=text, topics=[text], entities=[text], sources=[said])
-    yield episode_page(detail, NOW)
-    thought = protocol.ThoughtEntry(text, NOW, NOW, text, text, text, 1, [text], explanation=text, occasion=text)
-    yield thoughts_page([thought], NOW)
-    yield problem_page(text)
-    yield paragraph(f"Traceback (most recent call last):\n  {text}")
+@pytest.mark.requirement("F5")
+@pytest.mark.parametrize("count", COUNTS)
+def test_no_page_of_any_answer_carries_an_attack_and_each_says_what_it_was_given(
+    count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for one in hostile_strings(max(1, count // len(answers_with_a_page())), seed=13):
+        silent = set()
+        for answer in answers_with_a_page():
+            filled = fill_answer(answer, f"plum {one.text}")
+            show(render_answer(filled, NOW))
+            out = capsys.readouterr().out
+            assert not dangers(out), (answer, one.text)
+            if "plum" in repr(filled) and "plum" not in out:
+                silent.add(answer)
+        assert silent <= {protocol.Remembered, protocol.ThinkingControlled}  # Their pages quote nothing.
 
 
 @pytest.mark.requirement("F5")
 @pytest.mark.parametrize("count", COUNTS)
-def test_no_page_of_a_command_carries_an_attack(count: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_error_and_no_json_carries_an_attack(count: int, capsys: pytest.CaptureFixture[str]) -> None:
     for one in hostile_strings(count, seed=13):
-        for page in pages_of(one):
+        for page in (problem_page(one.text), paragraph(f"Traceback (most recent call last):\n  {one.text}")):
             show(page)
         show_json(protocol.SleepAnswered(0, one.text, one.text))
-        answer = json.loads(captured_json(capsys, one))
+        out = capsys.readouterr().out
+        assert not dangers(out), repr(one.text)
+        answer = json.loads(out[out.rindex('{\n  "run_id"') :])
         assert answer["line"] == one.text.encode("utf-8", "replace").decode("utf-8")
-
-
-def captured_json(capsys: pytest.CaptureFixture[str], one: Hostile) -> str:
-    out = capsys.readouterr().out
-    assert not dangers(out), repr(one.text)
-    return out[out.rindex('{\n  "run_id"') :]
 
 
 @pytest.mark.requirement("F5")

@@ -658,6 +658,22 @@ async def test_a_question_is_answered_the_way_it_is_meant(tmp_path: Path) -> Non
         assert {one.chunk.id for one in known.found} >= {first, oak}
 
 
+async def test_as_of_a_day_no_relation_is_told_that_was_stated_later(tmp_path: Path) -> None:
+    async with open_knowledge(tmp_path, clock=(clock := HandClock(NOW))) as (knowledge, _):
+        sold, oak = await knowledge.store(
+            PROJECT, [new_chunk("Oak for the hall is sold out."), new_chunk("We take oak for the hall.")]
+        )
+        await clock.advance(10 * DAY)
+        await knowledge.state(PROJECT, NewRelation(oak, sold, RelationType.REQUIRES, 0.8))
+        for day, number in ((1, 0), (11, 1)):
+            asked = "What requires oak for the hall?"
+            answered = await knowledge.search.answer(PROJECT, asked, 5, until=NOW + day * DAY)
+            told = {
+                other.relation.id for _, other in answered.relations if other.relation.type is RelationType.REQUIRES
+            }
+            assert len(told) == number
+
+
 @pytest.mark.requirement("V-123")
 async def test_a_value_that_changes_in_one_sentence_of_a_long_text_is_found_behind_many_nearer_ones(
     tmp_path: Path,

@@ -152,6 +152,20 @@ async def test_why_and_an_explained_search_put_what_was_superseded_where_recall_
         assert "replaced" in named
 
 
+async def test_who_moved_twice_is_told_the_last_place_also_where_the_first_is_recalled(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await moved(memory, clock)
+        await clock.advance(40 * DAY)
+        await talk(memory, ("Guess what, I moved to Berlin.", "Again?"))
+        await memory.light_sleep()
+        found = await memory.search("I live in Lisbon near the river, boats, moved", 10)
+        for words in ("river", "Porto"):
+            old = next(ranked for ranked in found.turns if words in ranked.turn.text)
+            assert old.replaced_by is not None
+            assert old.replaced_by.quote == "Guess what, I moved to Berlin."
+
+
 @pytest.mark.requirement("R-118", "R-128")
 async def test_what_was_superseded_ranks_under_what_replaced_it_and_both_are_kept(tmp_path: Path) -> None:
     clock = HandClock(NOW)

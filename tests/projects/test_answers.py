@@ -48,9 +48,9 @@ def test_an_answer_that_leaves_a_task_out_is_known(answer: str) -> None:
     assert is_dropping(answer)
 
 
-@pytest.mark.parametrize("answer", ["", "Drop the price to 20 euros", "Leave it in the shed", "yes", "It is needed"])
-def test_other_answers_leave_no_task_out(answer: str) -> None:
-    assert not is_dropping(answer)
+def test_other_answers_leave_no_task_out() -> None:
+    others = ("", "Drop the price to 20 euros", "Leave it in the shed", "yes", "It is needed")
+    assert [one for one in (*others, "drop it") if is_dropping(one)] == ["drop it"]
 
 
 BARE_YES = (
@@ -106,9 +106,9 @@ def test_a_yes_with_thanks_or_emphasis_is_a_yes(answer: str) -> None:
     assert what_is_beyond_yes(answer) == ""
 
 
-@pytest.mark.parametrize("answer", [*NO_YES, *(answer for answer, beyond in MORE_THAN_YES if beyond)])
-def test_an_answer_that_says_more_than_yes_is_none(answer: str) -> None:
-    assert not is_yes(answer)
+def test_an_answer_that_says_more_than_yes_is_none() -> None:
+    assert is_yes("yes")
+    assert not [one for one in (*NO_YES, *(said for said, beyond in MORE_THAN_YES if beyond)) if is_yes(one)]
 
 
 @pytest.mark.parametrize(("answer", "beyond"), MORE_THAN_YES)
@@ -117,6 +117,7 @@ def test_what_is_said_beyond_a_yes_is_kept(answer: str, beyond: str) -> None:
 
 
 def test_a_long_answer_of_yeses_is_read_at_once() -> None:
+    assert is_yes("all good " * 20)
     assert not is_yes("all good " * 2000 + "but the roof")
 
 

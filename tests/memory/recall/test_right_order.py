@@ -284,6 +284,24 @@ async def test_what_lies_far_behind_is_no_news_however_late_it_was_said() -> Non
     assert place_in(found, 2) < place_in(found, 0)
 
 
+@pytest.mark.parametrize("speaker", ["Ana", "Tom"])
+async def test_later_words_are_news_of_the_same_speaker_alone(speaker: str) -> None:
+    case = Case(
+        "all of them",
+        "What is the rent of my flat in Brno?",
+        [
+            Said("The rent of my flat in Brno is 700 euros.", talk="a", ago=50 * DAY),
+            Said("Otherwise all is quiet.", talk="a", ago=50 * DAY),
+            Said("The rent of the flat in Brno is 900 euros.", speaker=speaker, talk="b", ago=10 * DAY),
+            Said("Otherwise all is quiet.", talk="b", ago=10 * DAY),
+        ],
+        right=0,
+        wrong=2,
+    )
+    found = await order(case)
+    assert (found.index(2) < found.index(0)) == (speaker == "Ana")
+
+
 def scaled(share: float) -> RankingWeights:
     """Return the learned weights, scaled by `share`."""
     return RankingWeights({name: share * weight for name, weight in WEIGHTS.match.items()}, WEIGHTS.hop)

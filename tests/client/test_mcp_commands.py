@@ -77,6 +77,9 @@ def test_the_server_is_written_into_a_programs_settings_and_all_else_stays(
     assert (place.read_text() if before else place.exists()) == (before or False)
     for _ in range(2):
         assert run(home, tmp_path, "install", client, "--yes", "--only", "memory", "--project", "My shed").code == 0
+    told = run(home, tmp_path, "install", client, "--yes", "--json", "--only", "memory", "--project", "My shed")
+    assert json.loads(told.out)["file"] == str(place)
+    assert "Add --yes" in run(home, tmp_path, "install", client, "--json").err
     is_toml = place.suffix == ".toml"
     read: dict[str, Any] = tomllib.loads(place.read_text()) if is_toml else json.loads(place.read_text())
     table = read["mcp_servers" if is_toml else "servers" if client == "vscode" else "mcpServers"]

@@ -305,6 +305,17 @@ async def test_a_request_beyond_all_measure_is_refused_and_the_next_one_is_answe
     assert not (at / "big.txt").exists()
 
 
+def test_a_script_that_a_command_only_touched_stays_executable_and_one_that_it_changed_does_not(at: Path) -> None:
+    script = at / "sub" / "run.sh"
+    before = dict(commands._read_executables(str(at)))
+    os.utime(script)
+    commands._revert_executables(str(at), before)
+    assert script.stat().st_mode & 0o111
+    script.write_text("#!/bin/hs\n")
+    commands._revert_executables(str(at), before)
+    assert not script.stat().st_mode & 0o111
+
+
 def test_files_are_found_by_pattern_and_lines_by_their_text(at: Path) -> None:
     (at / ".git").mkdir()
     (at / ".git" / "c.md").write_text("alpha")

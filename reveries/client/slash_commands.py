@@ -20,6 +20,7 @@ from reveries.client.features import (
     memory,
     memory_views,
     models,
+    project_drafts,
     project_facts,
     project_pages,
     project_tasks,
@@ -157,11 +158,42 @@ def _ask_fact_conflicts(number: int, words: str) -> protocol.Request:
     return protocol.AskFactConflicts(number, words[:_ID_CHARS])
 
 
-def _ask_knowledge(number: int, words: str) -> protocol.Request:
+def _decide_conflict(number: int, words: str) -> protocol.Request:
+    name, *given = _split_name(words)
+    decision = _CONFLICT_DECISIONS.get(given[0].casefold()) if given else None
+    if decision is None or len(given) < 2:
+        raise UsageError("Say what holds.", advice="/conflict NAME dismiss|a|b ID [REASON]")
+    return protocol.DecideFactConflict(number, name[:_ID_CHARS], given[1][:64], decision, " ".join(given[2:])[:1000])
+
+
+_CONFLICT_DECISIONS: Final[dict[str, Literal["dismiss", "keep_a", "keep_b"]]] = {
+    "dismiss": "dismiss",
+    "a": "keep_a",
+    "b": "keep_b",
+}
+
+
+def _split_name(words: str) -> list[str]:
+    """Return the words, of which the first may be a name in quotes."""
     try:
-        name, *question = shlex.split(words.replace("'", "\\'"))
+        return shlex.split(words.replace("'", "\\'"))
     except ValueError:
-        name, *question = words.split()
+        return words.split()
+
+
+def _write_draft(number: int, words: str) -> protocol.Request:
+    name, *wish = _split_name(words)
+    if not wish:
+        raise UsageError("What do you want drafted?", advice="/draft NAME WHAT")
+    return protocol.WriteDraft(number, name[:_ID_CHARS], " ".join(wish)[:2000])
+
+
+def _ask_drafts(number: int, words: str) -> protocol.Request:
+    return protocol.AskDrafts(number, words[:_ID_CHARS])
+
+
+def _ask_knowledge(number: int, words: str) -> protocol.Request:
+    name, *question = _split_name(words)
     if not question:
         raise UsageError(
             "What do you want to know?", advice='/know NAME QUESTION, with quotes: /know "My boat" How long?'
@@ -212,6 +244,7 @@ FEATURES: Final = (
     memory,
     memory_views,
     models,
+    project_drafts,
     project_facts,
     project_pages,
     project_tasks,
@@ -320,6 +353,22 @@ COMMANDS: Final = (
         "mind",
         fetch=send_words(_ask_fact_conflicts),
     ),
+    Command(
+        "/conflict",
+        "NAME dismiss|a|b ID [REASON]",
+        "two lines that do not go together: both hold, or one",
+        "mind",
+        fetch=send_words(_decide_conflict),
+    ),
+    Command(
+        "/draft",
+        "NAME WHAT",
+        "a text made from a project's notes, with its sources",
+        "mind",
+        fetch=send_words(_write_draft),
+        work="drafting",
+    ),
+    Command("/drafts", "NAME", "texts made from a project's notes", "mind", fetch=send_words(_ask_drafts)),
     Command(
         "/know",
         "NAME QUESTION",

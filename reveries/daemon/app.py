@@ -38,6 +38,7 @@ from reveries.daemon.process_memory import give_back_free_memory
 from reveries.daemon.recovery import live_with_recovery, supervise
 from reveries.daemon.requests import (
     admin,
+    drafts,
     facts,
     imports,
     knowledge,
@@ -84,6 +85,7 @@ log = structlog.get_logger("daemon")
 
 REQUEST_HANDLERS = (
     admin,
+    drafts,
     facts,
     imports,
     knowledge,

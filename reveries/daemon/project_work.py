@@ -235,6 +235,13 @@ class ProjectWorker:
             self.consider()
         return True
 
+    async def write_draft(self, project: Project, wish: str) -> str:
+        """Make a draft from the notes of a project; return its id. Raises UsageError, ModelError."""
+        from reveries.projects.draft_writing import write_draft
+
+        owner = self._parts.settings.owner.name or "the owner"
+        return await write_draft(self.store, self._model(project.id), project, wish, owner)
+
     def break_off(self, project_id: str, why: str) -> None:
         """End the wake of a project at once, if it is under way: its owner paused it."""
         if self._at_work == project_id and self._break is not None:

@@ -76,7 +76,10 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "goals": TextTable(("text",), "your projects", ("text",), erased="words"),
     "orientation": TextTable(("content",), "your projects", ("content",), is_tainted=True, erased="words"),
     "tasks": TextTable(
-        ("title", "description", "skill_area", "outcome", "audit", "failure", "held_because", "flagged_because"),
+        (
+            "title", "description", "skill_area", "outcome", "audit", "failure", "held_because", "flagged_because",
+            "files",
+        ),
         "your projects",
         ("title", "description"),
         is_tainted=True,
@@ -84,6 +87,10 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     ),
     "proposals": TextTable(
         ("title", "document", "source_line"), "your projects", ("title", "source_line"), is_tainted=True, erased="row"
+    ),
+    "decided_conflicts": TextTable(
+        ("a_document", "a_text", "b_document", "b_text", "reason"), "your projects", ("a_text", "b_text"),
+        is_tainted=True, erased="row",
     ),
     "wishes": TextTable(("title",), "your projects", ("title",), erased="row"),
     "drafts": TextTable(

@@ -8,6 +8,7 @@ from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
+from reveries.projects.conflict_judging import judge_doubtful
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.intake import CRITERIA_TAG, criteria_question
 from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
@@ -62,6 +63,8 @@ class BetweenTasks:
         fallen = await self.hold_fallen(state)
         if model.tier is not Tier.CAPABLE:
             await self._ask_first(state)
+        if confirmed := await judge_doubtful(self.store, model, state.project.id):
+            self.report_event("noticed", f"{confirmed} more that do not go together")
         for question in await settle_conflicts(self.store, model, state):
             self.report_event("question", question)
         state = await read_state(self.store, state.project.id)

@@ -1,4 +1,4 @@
-"""Texts that the model worded when the owner asked: kept apart from knowledge and progress, and flagged when something
+"""Texts that were made when the owner asked: kept apart from knowledge and progress, and flagged when something
 that they were made from changes."""
 
 import json
@@ -11,6 +11,7 @@ from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk
+from reveries.projects.model import DraftMaker
 from reveries.projects.premise import last_version
 
 
@@ -27,6 +28,7 @@ class Draft:
     rests_on: tuple[str, ...]
     """Ids of the chunks that it was made from."""
     flagged_because: str
+    made_by: DraftMaker
     created_at: float
     foreign_sources: frozenset[str]
 
@@ -40,6 +42,7 @@ class NewDraft:
     doubts: tuple[str, ...]
     rests_on: tuple[str, ...]
     foreign_sources: frozenset[str]
+    made_by: DraftMaker = DraftMaker.RULES
 
 
 class DraftStore:
@@ -65,6 +68,7 @@ class DraftStore:
             "content": draft.content,
             "doubts": json.dumps(draft.doubts, ensure_ascii=False),
             "rests_on": json.dumps(sorted(set(draft.rests_on))),
+            "made_by": draft.made_by.value,
             "now": self._clock.now(),
             "foreign_sources": json.dumps(sorted(draft.foreign_sources)),
             "checksum": checksum(draft.wish, draft.content),

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
+from reveries.projects.conflict_decisions import pair_id
 from reveries.projects.knowledge_tools import SERVER
 from reveries.projects.note_answers import answer_from_notes
 from reveries.projects.proposal_store import open_proposals
@@ -57,6 +58,9 @@ class FactsOut(msgspec.Struct, frozen=True):
 
 
 class FactConflictOut(msgspec.Struct, frozen=True):
+    """Only the owner decides it."""
+
+    id: str
     subject: str
     a: FactOut
     b: FactOut
@@ -155,7 +159,10 @@ class FactsTools:
         conflicts = (await self.store.read_facts(project.id)).conflicts
         return FactConflictsOut(
             project.name,
-            [FactConflictOut(pair.subject, _fact_out(pair.a, today), _fact_out(pair.b, today)) for pair in conflicts],
+            [
+                FactConflictOut(pair_id(pair), pair.subject, _fact_out(pair.a, today), _fact_out(pair.b, today))
+                for pair in conflicts
+            ],
         )
 
     async def get_proposals(self, given: GetProposals, _: ToolCaller) -> ProposalsOut:

@@ -5,15 +5,23 @@ A view, always current: it is read out of what the project knows now, and each v
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reveries.knowledge.facts.conflicts import FactConflict, find_conflicts
+from reveries.knowledge.facts.conflicts import FactConflict, pair_facts
 from reveries.knowledge.facts.extraction import extract_facts
 from reveries.knowledge.facts.model import Fact, FactKind
 from reveries.knowledge.facts.quantities import main_currency
 from reveries.knowledge.model import Chunk
+from reveries.projects.conflict_decisions import (
+    ConflictDecision,
+    DecisionState,
+    Place,
+    by_pair,
+    lines_of,
+    place_of,
+)
 from reveries.projects.document_texts import DocumentPart, DocumentText, build_documents, texts_of
 
 _MOST_PROJECTS: Final = 20
@@ -28,11 +36,29 @@ class ProjectFacts:
     facts: Sequence[Fact]
     """By document and line."""
     conflicts: Sequence[FactConflict]
-    """The surest first."""
+    """The surest first; without those that were decided, with those that a model confirmed."""
+    doubtful: Sequence[FactConflict] = ()
+    """Pairs that no rule is sure of, the likeliest first: a capable model may judge them."""
+    decisions: Mapping[frozenset[Place], ConflictDecision] = field(default_factory=dict)
+
+    def is_outdated(self, fact: Fact) -> bool:
+        """Whether the owner decided that another line holds, and that of the fact does not."""
+        place = place_of(fact)
+        return any(place in pair and _loses(decision, place) for pair, decision in self.decisions.items())
 
     def part_of(self, fact: Fact) -> DocumentPart | None:
         """Return the part of the document that a fact stands in."""
         return self.documents[fact.document].part_at(fact.line)
+
+    def bases_of(self, places: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the chunks that lines stand in, and who else wrote in them. `places`: document and line of each."""
+        parts = [
+            part
+            for document, line in sorted(places)
+            if document in self.documents and (part := self.documents[document].part_at(line)) is not None
+        ]
+        sources = frozenset[str]().union(*(part.foreign_sources for part in parts))
+        return tuple(dict.fromkeys(part.chunk_id for part in parts)), sources
 
     def is_tainted(self, fact: Fact) -> bool:
         """Whether somebody else than the owner may have written it."""
@@ -56,28 +82,30 @@ class FactsView:
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}
 
-    async def read(self, project_id: str, chunks: Sequence[Chunk]) -> ProjectFacts:
-        """Return the facts of a project. `chunks`: everything that it knows."""
+    async def read(
+        self, project_id: str, chunks: Sequence[Chunk], decisions: Sequence[ConflictDecision] = ()
+    ) -> ProjectFacts:
+        """Return the facts of a project. `chunks`: everything that it knows; `decisions`: what was decided of pairs."""
         kept = self._kept.setdefault(project_id, _Kept())
         while len(self._kept) > _MOST_PROJECTS:
             self._kept.pop(next(iter(self._kept)))
-        return await asyncio.to_thread(_read, kept, chunks)
+        return await asyncio.to_thread(_read, kept, chunks, decisions)
 
     def drop_all(self) -> None:
         """Forget what was read, so that no erased word stays in memory."""
         self._kept.clear()
 
 
-def read_facts(chunks: Sequence[Chunk]) -> ProjectFacts:
+def read_facts(chunks: Sequence[Chunk], decisions: Sequence[ConflictDecision] = ()) -> ProjectFacts:
     """Return the facts of a project. Pure."""
-    return _read(_Kept(), chunks)
+    return _read(_Kept(), chunks, decisions)
 
 
-def _read(kept: _Kept, chunks: Sequence[Chunk]) -> ProjectFacts:
+def _read(kept: _Kept, chunks: Sequence[Chunk], decisions: Sequence[ConflictDecision]) -> ProjectFacts:
     documents = build_documents(chunks)
     currency = main_currency("\n".join(document.text for document in documents))
     versions = {_version(document, currency): document for document in documents}
-    whole_version = "".join(versions)
+    whole_version = "".join((*versions, *(decision.id for decision in decisions)))
     if kept.whole is not None and kept.version == whole_version:
         return kept.whole
     facts = {
@@ -86,13 +114,28 @@ def _read(kept: _Kept, chunks: Sequence[Chunk]) -> ProjectFacts:
     every = [fact for found in facts.values() for fact in found]
     replaced = {(chunk.id, chunk.superseded_by) for chunk in chunks if chunk.superseded_by is not None}
     by_name = {document.name: document for document in documents}
-    conflicts = [
-        pair
-        for pair in find_conflicts(every, texts_of(documents))
-        if not _are_settled(by_name[pair.a.document], pair.a.line, by_name[pair.b.document], pair.b.line, replaced)
-    ]
-    kept.facts, kept.version, kept.whole = facts, whole_version, ProjectFacts(by_name, every, conflicts)
+    decided = by_pair(decisions)
+    sure, doubtful = (
+        [pair for pair in pairs if not _are_settled(by_name, pair, replaced)]
+        for pairs in pair_facts(every, texts_of(documents))
+    )
+    conflicts = [pair for pair in sure if lines_of(pair) not in decided or _is_confirmed(decided, pair)]
+    conflicts += [pair for pair in doubtful if _is_confirmed(decided, pair)]
+    undecided = [pair for pair in doubtful if lines_of(pair) not in decided]
+    kept.facts, kept.version = facts, whole_version
+    kept.whole = ProjectFacts(by_name, every, conflicts, undecided, decided)
     return kept.whole
+
+
+def _is_confirmed(decided: Mapping[frozenset[Place], ConflictDecision], pair: FactConflict) -> bool:
+    decision = decided.get(lines_of(pair))
+    return decision is not None and decision.state is DecisionState.CONFIRMED
+
+
+def _loses(decision: ConflictDecision, place: Place) -> bool:
+    return (decision.state is DecisionState.KEPT_A and decision.b == place) or (
+        decision.state is DecisionState.KEPT_B and decision.a == place
+    )
 
 
 def _version(document: DocumentText, currency: str) -> str:
@@ -126,11 +169,9 @@ def _ranges(document: DocumentText) -> list[tuple[int, int]]:
     return ranges
 
 
-def _are_settled(
-    document: DocumentText, line: int, other: DocumentText, other_line: int, replaced: set[tuple[str, str]]
-) -> bool:
+def _are_settled(documents: Mapping[str, DocumentText], pair: FactConflict, replaced: set[tuple[str, str]]) -> bool:
     """Whether the section that one value stands in replaced that of the other: the owner, or a rule, decided."""
-    part, other_part = document.part_at(line), other.part_at(other_line)
+    part, other_part = (documents[fact.document].part_at(fact.line) for fact in (pair.a, pair.b))
     if part is None or other_part is None:
         return False
     ids = (part.chunk_id, other_part.chunk_id)

@@ -32,6 +32,13 @@ class TaskStatus(StrEnum):
     DROPPED = "dropped"
 
 
+class DraftMaker(StrEnum):
+    """Who made a draft."""
+
+    RULES = "rules"
+    MODEL = "model"
+
+
 class ProposalState(StrEnum):
     """What became of a task that a note proposes."""
 

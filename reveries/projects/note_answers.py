@@ -53,6 +53,9 @@ _LEAST_THING_SCORE: Final = 0.75
 _NEAR_SCORE: Final = 0.75
 """Of the best score: a line from here on may be the same thing, told again or anew."""
 _WITHOUT_KIND: Final = (Asked.THING, Asked.PLACE)
+_LEAST_RELATED: Final = 0.2
+_RELATED_SHARE: Final = 0.5
+"""Of the best score: a line from here on belongs into a draft about the same."""
 _MOST_ANSWERS: Final = 5
 
 
@@ -127,6 +130,19 @@ def answer_from_notes(found: ProjectFacts, question: str, today: date) -> NoteAn
     return NoteAnswers(Verdict.NOT_SAID if not answers else Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
 
 
+def find_related_lines(found: ProjectFacts, wish: str) -> list[NoteLine]:
+    """Return the lines that speak of what `wish` names, those that say most of it first; empty if none does."""
+    asked = read_question(wish)
+    lines = read_note_lines(texts_of(found.documents.values()))
+    if not asked.words or not lines:
+        return []
+    search = _Search(asked, lines, found, date.min)
+    scored = [(search.cover(line), line) for line in lines if search.names(line)]
+    best = max((score for score, _ in scored), default=0.0)
+    kept = [(score, line) for score, line in scored if score >= max(_LEAST_RELATED, best * _RELATED_SHARE)]
+    return [line for _, line in sorted(kept, key=lambda item: (-item[0], item[1].document, item[1].number))]
+
+
 def _is_asked(found: ProjectFacts, line: NoteLine) -> bool:
     """Whether a line is only the question that the owner answered below it."""
     document = found.documents[line.document]
@@ -163,7 +179,7 @@ class _Search:
     def judge(self, line: NoteLine) -> _Candidate | None:
         """Return a line with the value that answers; None if it has none of the kind that is asked for, or nothing of
         the question itself."""
-        if not any(self._meets_itself(line, meeting) for meeting in self._meeting):
+        if not self.names(line):
             return None
         fact, fit = self._find_value(line)
         is_open = self.is_open(line)
@@ -175,6 +191,10 @@ class _Search:
             self.cover(line) * fit * (_NEAR + (1 - _NEAR) * self._nearness(line, fact)),
             is_open and fact is None,
         )
+
+    def names(self, line: NoteLine) -> bool:
+        """Whether a line, its heading or its file has a word of the question."""
+        return any(self._meets_itself(line, meeting) for meeting in self._meeting)
 
     def _met(self, line: NoteLine, meeting: Mapping[str, float]) -> float:
         places = (
@@ -311,7 +331,7 @@ def _standing(item: _Candidate, others: Sequence[_Candidate], found: ProjectFact
         return Standing.HOLDS
     if item.fact.day is not None and item.fact.day.is_cancelled:
         return Standing.CANCELLED
-    is_replaced = any(_replaces(other, item, found) for other in others)
+    is_replaced = found.is_outdated(item.fact) or any(_replaces(other, item, found) for other in others)
     return Standing.REPLACED if is_replaced else Standing.HOLDS
 
 

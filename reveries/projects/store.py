@@ -16,6 +16,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
+from reveries.projects.conflict_decisions import ConflictDecisions
 from reveries.projects.draft_store import DraftStore
 from reveries.projects.facts_view import FactsView, ProjectFacts
 from reveries.projects.grant_store import GrantStore
@@ -81,6 +82,7 @@ class ProjectStore:
         self.tasks = TaskStore(database, knowledge, clock, new_id)
         self.drafts = DraftStore(database, clock, new_id)
         self.facts = FactsView()
+        self.conflict_decisions = ConflictDecisions(database, clock, new_id)
         self.proposals = ProposalStore(database, self.tasks, clock, new_id)
         self.reminders = ReminderStore(database, self.tasks, clock)
         self.grants = GrantStore(database, clock, new_id)
@@ -141,7 +143,7 @@ class ProjectStore:
         made are no notes: what stands in them was made from the notes, and would only be told twice."""
         made = {file.path for task in await self.tasks.of_project(project_id) for file in task.files if file.is_made}
         chunks = [one for one in await self.knowledge.of_project(project_id) if path_of(one) not in made]
-        return await self.facts.read(project_id, chunks)
+        return await self.facts.read(project_id, chunks, await self.conflict_decisions.of_project(project_id))
 
     async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
         """Oldest first."""

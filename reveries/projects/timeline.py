@@ -61,7 +61,11 @@ class TableSum:
 def build_timeline(found: ProjectFacts, tasks: Sequence[WorkTask], today: date) -> list[TimelineEntry]:
     """Return what is overdue, due within a week, and ahead, by day. What was called off is not in it."""
     open_lines = {(fact.document, fact.line) for fact in found.facts if fact.kind is FactKind.OPEN}
-    days = [fact for fact in found.facts if fact.day is not None and not fact.day.is_cancelled]
+    days = [
+        fact
+        for fact in found.facts
+        if fact.day is not None and not fact.day.is_cancelled and not found.is_outdated(fact)
+    ]
     entries = [
         TimelineEntry(due, fact.value, one_line(fact.text), fact.document, fact.line)
         for fact in days

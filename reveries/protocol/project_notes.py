@@ -77,17 +77,23 @@ class NoteAnswer(msgspec.Struct, frozen=True):
 
 
 class FactConflictEntry(msgspec.Struct, frozen=True):
-    """One subject with two values, of which at most one holds."""
+    """One subject with two values, of which at most one holds. `found_by`: rule, or model with its name."""
 
     subject: str
     a: ConflictSide
     b: ConflictSide
+    conflict_id: str = ""
+    """The same as long as both lines are unchanged."""
+    found_by: Literal["rule", "model"] = "rule"
+    model: str = ""
 
 
 class FactConflicts(Answer, frozen=True):
-    """The surest first."""
+    """The surest first. `decided`: how many were decided, and are not shown while their lines are unchanged."""
 
     conflicts: list[FactConflictEntry]
+    decided: int = 0
+    message: str = ""
 
 
 class TimelineEntry(msgspec.Struct, frozen=True):
@@ -152,6 +158,70 @@ class AskFactConflicts(Request, frozen=True):
     """What does not go together in the notes, documents and answers of a project. Answered by `FactConflicts`."""
 
     project: ProjectName
+
+
+@request(answer=FactConflicts)
+class DecideFactConflict(Request, frozen=True):
+    """Say of two lines that do not go together that they do (`dismiss`), or which one holds: they are not shown again
+    while both are unchanged. `conflict`: a unique prefix of its id. Answered by `FactConflicts`, those left."""
+
+    project: ProjectName
+    conflict: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+    decision: Literal["dismiss", "keep_a", "keep_b"]
+    reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+
+
+class DraftEntry(msgspec.Struct, frozen=True):
+    """A text that was made on request; never progress. `made_by`: rules, or a model."""
+
+    draft_id: str
+    wish: str
+    content: str
+    """Markdown."""
+    made_by: Literal["rules", "model"]
+    doubts: tuple[str, ...]
+    """Claims, days and numbers in it that no note has."""
+    flagged_because: str
+    """Why it may no longer hold: a note that it was made from changed."""
+    created_at: float
+    is_tainted: bool
+
+
+class Drafts(Answer, frozen=True):
+    """Newest first."""
+
+    project: str
+    drafts: list[DraftEntry]
+    message: str = ""
+
+
+DraftName = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+@request(answer=Drafts, large=True)
+class WriteDraft(Request, frozen=True):
+    """Make a draft from the notes of a project: a capable model words it, with any other it is put together by rules.
+    One with the same wish takes the place of the earlier one. Answered by `Drafts`, that one."""
+
+    project: ProjectName
+    wish: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+
+
+@request(answer=Drafts, safe=True, large=True)
+class AskDrafts(Request, frozen=True):
+    """The drafts of a project. `draft`: a unique prefix of the id or the wish of one; empty: all. Answered by
+    `Drafts`."""
+
+    project: ProjectName
+    draft: Annotated[str, msgspec.Meta(max_length=300)] = ""
+
+
+@request(answer=Drafts)
+class DropDraft(Request, frozen=True):
+    """Delete a draft. Answered by `Drafts`, those that are left."""
+
+    project: ProjectName
+    draft: DraftName
 
 
 @request(answer=Proposals, safe=True, large=True)

@@ -30,6 +30,9 @@ _WORDS = {
     "/answer": "3f9a Els",
     "/digest": "2d",
     "/task": "done Boat hull",
+    "/conflict": "Boat dismiss 4f2a two hulls",
+    "/know": "Boat how long is the hull?",
+    "/draft": "Boat letter to the yard",
 }
 """Arguments that must have a form."""
 

@@ -58,6 +58,9 @@ _DEFAULTS: Final[dict[str, Row]] = {
                "source": "research", "created_at": 1, "last_accessed_at": 1, "checksum": checksum("", "c")},
     "proposals": {"project_id": "fair", "title": "t", "due": "", "state": "accepted", "document": "d", "line": 1,
                   "source_line": "t", "created_at": 1, "checksum": b"c"},
+    "decided_conflicts": {"project_id": "fair", "a_document": "a", "a_text": "a", "b_document": "b", "b_text": "b",
+                          "state": "dismissed", "decided_by": "owner", "rests_on": "[]", "decided_at": 1,
+                          "checksum": b"c"},
     "drafts": {"project_id": "fair", "wish": "w", "content": "c", "created_at": 1, "rests_on": "[]", "checksum": b"c"},
 }  # fmt: skip
 _THERE: Final[tuple[tuple[str, Row], ...]] = (
@@ -121,6 +124,7 @@ REFUSED: Final[tuple[tuple[str, str, str, Row], ...]] = (
     ("tasks_guarded", _MADE, "tasks", {"rests_on": '["letter"]'}),
     ("proposals_guarded", _MADE, "proposals", {"task_id": "theirs"}),
     ("drafts_guarded", _MADE, "drafts", {"rests_on": '["letter"]'}),
+    ("decided_conflicts_guarded", _MADE, "decided_conflicts", {"rests_on": '["letter"]'}),
     ("questions_guarded", _MADE, "questions", {"task_id": "theirs"}),
     ("steps_guarded", _MADE, "steps", {}),
     ("orientation_guarded", _MADE, "orientation", {}),
@@ -370,7 +374,7 @@ def drop_projects(connection: "dbapi.Connection") -> None:
     """As before schema 10."""
     connection.execute("DROP VIEW chunk_texts")
     for table in (
-        "reminders", "wishes", "proposals", "drafts",
+        "reminders", "wishes", "proposals", "drafts", "decided_conflicts",
         "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "steps", "activities",
         "grants", "question_blocks", "questions", "task_needs", "tasks",
         "orientation", "goals", "projects",

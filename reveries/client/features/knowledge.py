@@ -131,7 +131,7 @@ def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
-@page_of(protocol.Chunks)
+@page_of(protocol.Chunks, "what its notes say")
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
     """Render what the notes say, the answer from the work, then the knowledge, then the relations asked for."""
     page = note_answers_rows(answer)

@@ -1,6 +1,6 @@
 """`reveries project facts` and `project conflicts`: what notes say that has a value, and what does not go together."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -8,6 +8,7 @@ from reveries import protocol
 from reveries.client.answers import json_option, page_of, print_answer
 from reveries.client.features.project_wording import describe_day
 from reveries.client.render import Line, Page, Part, line, paragraph
+from reveries.client.wording import plural
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -38,6 +39,45 @@ def list_conflicts_command(name: str, as_json: bool) -> None:
     from reveries.client.sync_call import ask_mind
 
     print_answer(ask_mind(lambda new_id: protocol.AskFactConflicts(new_id, name), protocol.FactConflicts), as_json)
+
+
+@click.group("conflict", short_help="Decide what does not go together.")
+def conflict_group() -> None:
+    """Decide two lines that do not go together; they come back only if one of them changes."""
+
+
+@conflict_group.command("dismiss")
+@click.argument("name")
+@click.argument("conflict", metavar="ID")
+@click.option("--reason", default="", help="Why they go together.")
+@json_option(protocol.FactConflicts)
+def dismiss_command(name: str, conflict: str, reason: str, as_json: bool) -> None:
+    """Say that both lines hold: reveries project conflict dismiss Fair 4f2a --reason "two tents". ID: see project
+    conflicts."""
+    from reveries.client.sync_call import ask_mind
+
+    asked = ask_mind(
+        lambda new_id: protocol.DecideFactConflict(new_id, name, conflict, "dismiss", reason), protocol.FactConflicts
+    )
+    print_answer(asked, as_json)
+
+
+@conflict_group.command("keep")
+@click.argument("name")
+@click.argument("conflict", metavar="ID")
+@click.argument("side", type=click.Choice(["a", "b"], case_sensitive=False))
+@click.option("--reason", default="", help="Why.")
+@json_option(protocol.FactConflicts)
+def keep_command(name: str, conflict: str, side: str, reason: str, as_json: bool) -> None:
+    """Say which line holds, the first (a) or the second (b): reveries project conflict keep Fair 4f2a b. The other one
+    answers no question any more, and is in no timeline."""
+    from reveries.client.sync_call import ask_mind
+
+    decision: Literal["keep_a", "keep_b"] = "keep_a" if side.casefold() == "a" else "keep_b"
+    asked = ask_mind(
+        lambda new_id: protocol.DecideFactConflict(new_id, name, conflict, decision, reason), protocol.FactConflicts
+    )
+    print_answer(asked, as_json)
 
 
 @page_of(protocol.Facts, "facts")
@@ -73,16 +113,25 @@ def describe_value(fact: "FactEntry | ConflictSide") -> str:
 def fact_conflicts_page(answer: "FactConflicts") -> Page:
     """Render each conflict with both lines and their places."""
     if not answer.conflicts:
-        return [line("  Nothing was found that does not go together.")]
+        return [line("  Nothing was found that does not go together."), *_decided_rows(answer)]
     page: Page = []
     for conflict in answer.conflicts:
-        page += [*([line()] if page else []), line(Part(f"  {one_line(conflict.subject, 100)}", "strong"))]
-        page += [row for side in (conflict.a, conflict.b) for row in _side_rows(side)]
-    return page
+        judge = f"  found by {one_line(conflict.model) or 'a model'}" if conflict.found_by == "model" else ""
+        name = Part(f"  {one_line(conflict.conflict_id)[:8]}", "accent")
+        subject = Part(f"  {one_line(conflict.subject, 100)}", "strong")
+        page += [*([line()] if page else []), line(name, subject, Part(judge, "dim"))]
+        page += [row for letter, side in (("a", conflict.a), ("b", conflict.b)) for row in _side_rows(letter, side)]
+    return page + _decided_rows(answer)
 
 
-def _side_rows(side: "ConflictSide") -> Page:
+def _decided_rows(answer: "FactConflicts") -> Page:
+    decided = plural(answer.decided, "pair")
+    return [line(Part(f"  {decided} decided, and shown again if a line changes", "dim"))] if answer.decided else []
+
+
+def _side_rows(letter: str, side: "ConflictSide") -> Page:
     head: Line = line(
-        Part(f"    {describe_value(side)}", "warn"), Part(f"  {one_line(side.document, 120)}:{side.line}", "dim")
+        Part(f"    {letter}  {describe_value(side)}", "warn"),
+        Part(f"  {one_line(side.document, 120)}:{side.line}", "dim"),
     )
     return [head, *paragraph(side.text, indent=6)]

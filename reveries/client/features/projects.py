@@ -14,7 +14,8 @@ from reveries.client.features.knowledge import (
     list_chunks_command,
     list_relations_command,
 )
-from reveries.client.features.project_facts import list_conflicts_command, list_facts_command
+from reveries.client.features.project_drafts import list_drafts_command, write_draft_command
+from reveries.client.features.project_facts import conflict_group, list_conflicts_command, list_facts_command
 from reveries.client.features.project_pages import (
     orientation_diff_page,
     orientation_history_page,
@@ -68,6 +69,9 @@ for _subcommand in (
     draw_knowledge_command,
     list_facts_command,
     list_conflicts_command,
+    conflict_group,
+    write_draft_command,
+    list_drafts_command,
     list_proposals_command,
     task_group,
 ):

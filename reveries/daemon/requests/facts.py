@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import date
+from typing import Final
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.knowledge.facts.conflicts import FactConflict
 from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
 from reveries.llm.tier import Tier
+from reveries.projects.conflict_decisions import (
+    DecidedBy,
+    DecisionState,
+    NewDecision,
+    find_conflict,
+    lines_of,
+    pair_id,
+)
 from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.model import Project, WorkTask
 from reveries.projects.proposal_store import open_proposals
@@ -32,8 +41,37 @@ async def list_facts(call: Call, request: protocol.AskFacts) -> protocol.Facts:
 @handles(protocol.AskFactConflicts)
 async def list_fact_conflicts(call: Call, request: protocol.AskFactConflicts) -> protocol.FactConflicts:
     store = call.mind.projects.store
-    found = await store.read_facts((await store.find(request.project)).id)
-    return protocol.FactConflicts(request.request_id, [conflict_entry(pair) for pair in found.conflicts])
+    return _conflicts_frame(request.request_id, await store.read_facts((await store.find(request.project)).id))
+
+
+@handles(protocol.DecideFactConflict)
+async def decide_fact_conflict(call: Call, request: protocol.DecideFactConflict) -> protocol.FactConflicts:
+    store = call.mind.projects.store
+    project = await store.find(request.project)
+    found = await store.read_facts(project.id)
+    pair = find_conflict(found.conflicts, request.conflict)
+    state = _DECISIONS[request.decision]
+    rests_on, sources = found.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
+    reason = plain(request.reason)
+    decision = NewDecision(pair, state, DecidedBy.OWNER, reason, rests_on=rests_on, foreign_sources=sources)
+    async with store.transaction() as transaction:
+        await store.conflict_decisions.put(transaction, project.id, decision)
+        await store.log(transaction, project.id, "conflict.decided", f"{state.value}: {one_line(pair.subject, 200)}")
+        await store.clear_rest(transaction, project.id)
+    call.mind.projects.consider()
+    return _conflicts_frame(request.request_id, await store.read_facts(project.id))
+
+
+_DECISIONS: Final = {
+    "dismiss": DecisionState.DISMISSED,
+    "keep_a": DecisionState.KEPT_A,
+    "keep_b": DecisionState.KEPT_B,
+}
+
+
+def _conflicts_frame(request_id: int, found: ProjectFacts) -> protocol.FactConflicts:
+    decided = sum(decision.decided_by is DecidedBy.OWNER for decision in found.decisions.values())
+    return protocol.FactConflicts(request_id, [conflict_entry(pair, found) for pair in found.conflicts], decided)
 
 
 def fact_entries(
@@ -60,9 +98,17 @@ def _fact_entry(found: ProjectFacts, fact: Fact, today: date) -> protocol.FactEn
     )
 
 
-def conflict_entry(pair: FactConflict) -> protocol.FactConflictEntry:
+def conflict_entry(pair: FactConflict, found: ProjectFacts) -> protocol.FactConflictEntry:
     """Convert a conflict to its frame part."""
-    return protocol.FactConflictEntry(one_line(pair.subject, 200), _side(pair.a), _side(pair.b))
+    judged = found.decisions.get(lines_of(pair))
+    return protocol.FactConflictEntry(
+        one_line(pair.subject, 200),
+        _side(pair.a),
+        _side(pair.b),
+        pair_id(pair),
+        "model" if judged is not None else "rule",
+        one_line(judged.model) if judged is not None else "",
+    )
 
 
 def _side(fact: Fact) -> protocol.ConflictSide:
@@ -92,7 +138,7 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
             for item in add_tables(found)
         ),
         open_ends=sum(fact.kind is FactKind.OPEN for fact in found.facts),
-        conflicts=tuple(conflict_entry(pair) for pair in found.conflicts),
+        conflicts=tuple(conflict_entry(pair, found) for pair in found.conflicts),
         proposals=len(waiting),
         changed=tuple(one_line(entry.details, 400) for entry in changed),
         in_doubt=tuple(

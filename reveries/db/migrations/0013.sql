@@ -31,6 +31,25 @@ CREATE TABLE proposals (             -- tasks that notes suggest; nothing begins
 ) STRICT;
 CREATE INDEX proposals_by_task ON proposals (task_id);
 
+CREATE TABLE decided_conflicts (     -- what was decided of two lines of notes that do not, or may not, go together
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL REFERENCES projects (id),
+    a_document TEXT NOT NULL,
+    a_text TEXT NOT NULL,                  -- while both lines are unchanged, the decision stands
+    b_document TEXT NOT NULL,
+    b_text TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('dismissed', 'kept_a', 'kept_b', 'confirmed', 'denied')),
+    decided_by TEXT NOT NULL CHECK (decided_by IN ('owner', 'model')),
+    reason TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT '',        -- the name of the model that judged
+    rests_on TEXT NOT NULL CHECK (json_valid(rests_on)),       -- ids of the chunks that the lines stand in
+    decided_at REAL NOT NULL,
+    foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
+    tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
+    checksum BLOB NOT NULL,
+    UNIQUE (project_id, a_document, a_text, b_document, b_text)
+) STRICT;
+
 CREATE TABLE drafts (                -- texts that the model worded when asked; never progress
     id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id),
@@ -39,6 +58,7 @@ CREATE TABLE drafts (                -- texts that the model worded when asked; 
     doubts TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(doubts)),       -- days and numbers in it that no source has
     rests_on TEXT NOT NULL CHECK (json_valid(rests_on)),                -- ids of the chunks that it was made from
     flagged_because TEXT NOT NULL DEFAULT '',                           -- one of them changed since
+    made_by TEXT NOT NULL DEFAULT 'rules' CHECK (made_by IN ('rules', 'model')),
     created_at REAL NOT NULL,
     foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
@@ -52,6 +72,16 @@ BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
 CREATE TRIGGER proposals_guarded BEFORE INSERT ON proposals
 WHEN EXISTS (
     SELECT source.value FROM tasks AS became, json_each(became.foreign_sources) AS source WHERE became.id = new.task_id
+    EXCEPT SELECT value FROM json_each(new.foreign_sources)
+)
+BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;
+CREATE TRIGGER decided_conflicts_taint_stays BEFORE UPDATE OF foreign_sources ON decided_conflicts
+WHEN EXISTS (SELECT value FROM json_each(old.foreign_sources) EXCEPT SELECT value FROM json_each(new.foreign_sources))
+BEGIN SELECT raise(ABORT, 'a taint never goes'); END;
+CREATE TRIGGER decided_conflicts_guarded BEFORE INSERT ON decided_conflicts
+WHEN EXISTS (
+    SELECT source.value FROM json_each(new.rests_on) AS base JOIN chunks AS made_of ON made_of.id = base.value,
+        json_each(made_of.foreign_sources) AS source
     EXCEPT SELECT value FROM json_each(new.foreign_sources)
 )
 BEGIN SELECT raise(ABORT, 'what is made of tainted text is tainted'); END;

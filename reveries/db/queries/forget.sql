@@ -264,10 +264,14 @@ SELECT rowid AS id, text FROM goals;
 SELECT rowid AS id, content FROM orientation;
 
 -- name: words_of_tasks
-SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, held_because, flagged_because FROM tasks;
+SELECT rowid AS id, title, description, skill_area, outcome, audit, failure, held_because, flagged_because, files
+FROM tasks;
 
 -- name: words_of_proposals
 SELECT rowid AS id, title, document, source_line FROM proposals;
+
+-- name: words_of_decided_conflicts
+SELECT rowid AS id, a_document, a_text, b_document, b_text, reason FROM decided_conflicts;
 
 -- name: words_of_wishes
 SELECT rowid AS id, title FROM wishes;

@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from itertools import combinations
 from pathlib import PurePosixPath
@@ -35,6 +36,8 @@ _LEAST_TWICE_SCORE: Final = 0.45
 _LEAST_FOREIGN_SCORE: Final = 0.35
 _LEAST_SAME_DAY_SCORE: Final = 0.1
 """For two hours of one day."""
+_MOST_NEAR: Final = 60
+_LEAST_NEAR_SCORE: Final = 0.05
 _LEAST_REPLACED_SCORE: Final = 0.25
 """For a line that says that something changed, and what it changed."""
 _MOST_HOURS: Final = 2.0
@@ -81,6 +84,15 @@ _EACH_WORDS: Final = frozenset(
 """They tell how a value is meant, not of what."""
 
 
+class Certainty(StrEnum):
+    SURE = "sure"
+    """The words suffice."""
+    ABOUT_ONE = "about_one"
+    """They suffice beside a line that says that something changed."""
+    NEAR = "near"
+    """Somebody who understands the lines has to judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class FactConflict:
     """Two facts of which at most one holds."""
@@ -90,8 +102,7 @@ class FactConflict:
     a: Fact
     b: Fact
     score: float
-    is_sure: bool = True
-    """Whether the words alone suffice; else only a line that says that something changed."""
+    certainty: Certainty = Certainty.SURE
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,12 @@ class _Described:
 
 def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[FactConflict]:
     """Return the pairs of `facts` that contradict each other, the surest first. `documents`: name -> text."""
+    return pair_facts(facts, documents)[0]
+
+
+def pair_facts(facts: Sequence[Fact], documents: Mapping[str, str]) -> tuple[list[FactConflict], list[FactConflict]]:
+    """Return the pairs that contradict each other, and those that may, each the surest first. `documents`: name ->
+    text."""
     texts = {name: text.splitlines() for name, text in documents.items()}
     comparable = [fact for fact in facts if fact.kind is not FactKind.OPEN]
     languages = {name: _language_of(text) for name, text in documents.items()}
@@ -130,10 +147,21 @@ def find_conflicts(facts: Sequence[Fact], documents: Mapping[str, str]) -> list[
     replaced = {
         id(old): new.value
         for pair in judged
-        if (old := _replaced_of(pair))
+        if pair.certainty is not Certainty.NEAR and (old := _replaced_of(pair))
         for new in [pair.b if old is pair.a else pair.a]
     }
-    return _strongest([pair for pair in judged if not _is_history(pair, replaced) and not _is_of_series(pair, lines)])
+    current = [pair for pair in judged if not _is_replaced(pair, replaced) and not _is_of_series(pair, lines)]
+    sure = _strongest([pair for pair in current if pair.certainty is Certainty.SURE])
+    taken = {(fact.document, fact.line) for pair in sure for fact in (pair.a, pair.b)}
+    near = [pair for pair in current if not {(f.document, f.line) for f in (pair.a, pair.b)} & taken]
+    near.sort(key=lambda pair: -pair.score)
+    return sure, list({lines: pair for pair in reversed(near) for lines in [_lines_of(pair)]}.values())[::-1][
+        :_MOST_NEAR
+    ]
+
+
+def _lines_of(pair: FactConflict) -> tuple[str, int, str, int]:
+    return pair.a.document, pair.a.line, pair.b.document, pair.b.line
 
 
 def says_changed(fact: Fact) -> bool:
@@ -152,13 +180,12 @@ def _replaced_of(pair: FactConflict) -> Fact | None:
     return old if says_changed(new) else None
 
 
-def _is_history(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
+def _is_replaced(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
     """Whether one side of a pair was replaced by what the other side says, here or in a third document."""
     return (
         _replaced_of(pair) is not None
         or replaced.get(id(pair.a)) == pair.b.value
         or replaced.get(id(pair.b)) == pair.a.value
-        or not pair.is_sure
     )
 
 
@@ -376,10 +403,14 @@ def _compare(a: _Described, b: _Described, weights: _Weights, alone: Set[int]) -
     if a.fact.day is not None and not is_one_day:
         is_about_one = bool(a.near & b.near) and (len(shared) >= 2 or _are_deadlines(a.fact, b.fact))
     least = _least_score(a, b)
-    if not is_about_one or score < min(_LEAST_REPLACED_SCORE, least):
+    if score < _LEAST_NEAR_SCORE:
         return None
+    is_enough = is_about_one and score >= min(_LEAST_REPLACED_SCORE, least)
+    certainty = Certainty.ABOUT_ONE if is_enough else Certainty.NEAR
+    if is_enough and score >= least:
+        certainty = Certainty.SURE
     words = [a.names.get(key) or b.names.get(key, key) for key in shared]
-    return FactConflict(" ".join(sorted(words)) or a.fact.text, a.fact, b.fact, score, score >= least)
+    return FactConflict(" ".join(sorted(words)) or a.fact.text, a.fact, b.fact, score, certainty)
 
 
 def _least_score(a: _Described, b: _Described) -> float:

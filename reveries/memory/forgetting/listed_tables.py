@@ -17,6 +17,7 @@ _STATEMENTS: Final = {
     "orientation": "forget.words_of_orientation",
     "tasks": "forget.words_of_tasks",
     "proposals": "forget.words_of_proposals",
+    "decided_conflicts": "forget.words_of_decided_conflicts",
     "wishes": "forget.words_of_wishes",
     "drafts": "forget.words_of_drafts",
     "questions": "forget.words_of_questions",

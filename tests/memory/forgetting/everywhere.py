@@ -144,6 +144,11 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "proposals.document",
             "proposals.source_line",
             "wishes.title",
+            "decided_conflicts.a_document",
+            "decided_conflicts.a_text",
+            "decided_conflicts.b_document",
+            "decided_conflicts.b_text",
+            "decided_conflicts.reason",
             "drafts.wish",
             "drafts.content",
             "drafts.flagged_because",
@@ -155,6 +160,7 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     "chunks.tags": (_LIST,),
     "chunks.names": (_LIST,),
     "drafts.doubts": (_LIST,),
+    "tasks.files": (_json([{"path": _TEXT, "sha256": "0", "is_made": True}]),),
     "relations.context_tags": (_LIST,),
     "coretrievals.query": (_TEXT,),
     "grants.name": (_TEXT,),
@@ -178,6 +184,7 @@ TRACES: Final = {
     "orientation.checksum": f"SELECT checksum FROM orientation WHERE content {_HOLDS}",
     "tasks.checksum": f"SELECT checksum FROM tasks WHERE title {_HOLDS}",
     "proposals.checksum": f"SELECT checksum FROM proposals WHERE source_line {_HOLDS}",
+    "decided_conflicts.checksum": f"SELECT checksum FROM decided_conflicts WHERE a_text {_HOLDS}",
     "wishes.checksum": f"SELECT checksum FROM wishes WHERE title {_HOLDS}",
     "drafts.checksum": f"SELECT checksum FROM drafts WHERE content {_HOLDS}",
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
@@ -267,6 +274,9 @@ NO_WORDS: Final = {
             "proposals.id",
             "proposals.project_id",
             "proposals.task_id",
+            "decided_conflicts.id",
+            "decided_conflicts.project_id",
+            "decided_conflicts.rests_on",
             "wishes.id",
             "wishes.project_id",
             "wishes.task_id",
@@ -311,6 +321,7 @@ NO_WORDS: Final = {
             "embedding_cache.model_id",
             "embedding_space.model_id",
             "monologue_log.model",
+            "decided_conflicts.model",
             "consolidation_vectors.model_id",
             "usage_ledger.model",
             "structured_answers.model",
@@ -361,6 +372,7 @@ NO_WORDS: Final = {
             "orientation.foreign_sources",
             "tasks.foreign_sources",
             "proposals.foreign_sources",
+            "decided_conflicts.foreign_sources",
             "drafts.foreign_sources",
             "questions.foreign_sources",
             "steps.foreign_sources",
@@ -425,6 +437,9 @@ INSERT INTO tasks (id, project_id, goal_id, title, description, kind, status, cr
     VALUES ('t1', 'p1', 'g1', 'Look for the {SAID}', '', 'ask', 'ready', 0, 0, randomblob(16));
 INSERT INTO proposals (id, project_id, title, state, document, line, source_line, created_at, checksum)
     VALUES ('o1', 'p1', 'Paint the {SAID}', 'proposed', 'boat.md', 1, 'Paint the {SAID}', 0, randomblob(16));
+INSERT INTO decided_conflicts (id, project_id, a_document, a_text, b_document, b_text, state, decided_by, rests_on,
+    decided_at, checksum)
+    VALUES ('k1', 'p1', 'a.md', 'The {SAID} is 3 m', 'b.md', '4 m', 'dismissed', 'owner', '[]', 0, randomblob(16));
 INSERT INTO wishes (id, project_id, action, title, state, created_at, checksum)
     VALUES ('w1', 'p1', 'add', 'Varnish the {SAID}', 'proposed', 0, randomblob(16));
 INSERT INTO reminders VALUES ('t1', '2026-12-08', 'on_day', 0, NULL);

@@ -1,0 +1,97 @@
+"""A draft that is put together from the notes, without a model: the lines about what was asked for, days, sums, open
+ends, what does not go together, and contacts. It says what it rests on and words nothing. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final
+
+from reveries.knowledge.facts.model import Fact, FactKind
+from reveries.projects.draft_store import NewDraft
+from reveries.projects.facts_view import ProjectFacts
+from reveries.projects.model import DraftMaker, WorkTask
+from reveries.projects.note_answers import find_related_lines
+from reveries.projects.timeline import add_tables, build_timeline
+from reveries.safe_text import one_line
+
+_LINE_CHARS: Final = 240
+_MOST_LINES: Final = 40
+"""Of one part."""
+_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w/.,-])\+?\d(?:[\s/()-]*\d){7,14}(?![\w/])")
+_EMPTY: Final = "The notes say nothing about it that a rule could find."
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of the draft, and the place that it rests on."""
+
+    text: str
+    document: str = ""
+    line: int = 0
+
+    def describe(self) -> str:
+        place = f" ({self.document}:{self.line})" if self.document else ""
+        return f"- {one_line(self.text, _LINE_CHARS)}{place}"
+
+
+def assemble_draft(found: ProjectFacts, tasks: Sequence[WorkTask], wish: str, project: str, today: date) -> NewDraft:
+    """Return a draft of what the notes say about `wish`; of all that they say, where they have none of its words."""
+    related = find_related_lines(found, wish)
+    places = {(line.document, line.number) for line in related}
+    parts: list[tuple[str, list[_Row]]] = [
+        ("What the notes say about it", [_Row(line.raw.strip(), line.document, line.number) for line in related]),
+        ("Days", list(_days(found, tasks, today, places))),
+        ("Sums", list(_sums(found, places))),
+        ("Open", [_row(fact) for fact in found.facts if fact.kind is FactKind.OPEN and _is_in(fact, places)]),
+        ("What does not go together", list(_conflicts(found, places))),
+        ("Contacts", list(_contacts(found, places))),
+    ]
+    shown = [(title, rows[:_MOST_LINES]) for title, rows in parts if rows]
+    bases = {(row.document, row.line) for _, rows in shown for row in rows if row.document}
+    head = (
+        f"Put together by rules from the notes of {one_line(project)} on {today.isoformat()}; no model worded it. "
+        f"It rests on {len(bases)} lines, each named behind its words."
+    )
+    body = [f"## {title}\n\n" + "\n".join(row.describe() for row in rows) for title, rows in shown] or [_EMPTY]
+    content = "\n\n".join([f"# {one_line(wish, _LINE_CHARS)}", head, *body]) + "\n"
+    chunk_ids, sources = found.bases_of(bases)
+    return NewDraft(wish, content, (), chunk_ids, sources, DraftMaker.RULES)
+
+
+def _row(fact: Fact) -> _Row:
+    return _Row(fact.text, fact.document, fact.line)
+
+
+def _is_in(fact: Fact, places: set[tuple[str, int]]) -> bool:
+    return not places or (fact.document, fact.line) in places
+
+
+def _days(found: ProjectFacts, tasks: Sequence[WorkTask], today: date, places: set[tuple[str, int]]) -> Iterator[_Row]:
+    for entry in build_timeline(found, tasks, today):
+        if not places or (entry.document, entry.line) in places:
+            yield _Row(f"{entry.value} ({entry.due.value}): {entry.text}", entry.document, entry.line)
+
+
+def _sums(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+    """Sums of the tables that have a line about it."""
+    documents = {document for document, _ in places}
+    for item in add_tables(found):
+        if not places or item.document in documents:
+            subject = f"{item.subject}: " if item.subject else ""
+            yield _Row(f"{subject}{item.value:,.2f} {item.unit}, {item.count} rows", item.document, item.line)
+
+
+def _conflicts(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+    for pair in found.conflicts:
+        if _is_in(pair.a, places) or _is_in(pair.b, places):
+            yield from (_row(pair.a), _row(pair.b))
+
+
+def _contacts(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+    """Lines with a mail address or a telephone number, of the documents that speak of it."""
+    documents = {document for document, _ in places} or set(found.documents)
+    for name in sorted(documents):
+        for number, raw in enumerate(found.documents[name].text.splitlines(), 1):
+            if _CONTACT.search(raw):
+                yield _Row(raw.strip(), name, number)

@@ -10,8 +10,6 @@ from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.model import Origin
 from reveries.memory.owner_edits.imports import ImportCorrection
-from reveries.projects.visioneer_file import read_visioneer_file
-from reveries.projects.visioneer_import import import_projects
 
 _AUTHORS: Final[dict[Origin, Literal["owner", "mind"]]] = {Origin.OWNER: "owner", Origin.SELF: "mind"}
 
@@ -49,6 +47,10 @@ async def correct_import(call: Call, request: protocol.CorrectImport) -> protoco
 
 @handles(protocol.ImportVisioneer)
 async def import_visioneer(call: Call, request: protocol.ImportVisioneer) -> protocol.ProjectsImported:
+    # A mind without projects does not need these.
+    from reveries.projects.visioneer_file import read_visioneer_file
+    from reveries.projects.visioneer_import import import_projects
+
     found = await asyncio.to_thread(read_visioneer_file, Path(request.path))
     imported = await import_projects(call.mind.projects.store, found)
     return protocol.ProjectsImported(

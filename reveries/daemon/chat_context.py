@@ -14,9 +14,6 @@ from reveries.daemon.prompt_memories import PromptMemory
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Recall, RecallContext, SelfModel
 
-QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
-"""Latin, Greek, Arabic and Chinese."""
-
 SAID_NOTE: Final = "[From memory:"
 THOUGHT_NOTE: Final = "[Nobody spoke, and you were thinking.]"
 NOTED: Final = "I remember."

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.daemon.chat_context import (
-    QUESTION_MARKS,
     ChosenMaterial,
     SentExchange,
     TurnContext,
@@ -19,6 +18,7 @@ from reveries.daemon.chat_context import (
     note_messages,
     shown_turn_ids,
 )
+from reveries.daemon.personal_questions import QUESTION_MARKS
 from reveries.daemon.prompt_memories import TURNS_FIRST, choose_memories
 from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage

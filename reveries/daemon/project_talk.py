@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from reveries.daemon.chat_context import QUESTION_MARKS
+from reveries.daemon.personal_questions import QUESTION_MARKS
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,7 @@ import structlog
 from reveries.clock import Clock
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ModelError, StorageError
-from reveries.llm.base import ChatModel, Finished, Prompt, Usage
+from reveries.llm.base import Finished, Prompt, StreamEvent, Usage
 from reveries.memory.model import Recall
 from reveries.safe_text import plain
 from reveries.safety.verdict import Verdict
@@ -25,6 +25,15 @@ class ReplyWatch(Protocol):
     """The circuit breaker that watches a reply, with the same detectors as for a thought."""
 
     def observe(self, piece: str, now: float) -> Verdict: ...
+
+
+class ReplyModel(Protocol):
+    """What writes the reply; see ChatModel."""
+
+    @property
+    def name(self) -> str: ...
+
+    def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]: ...
 
 
 class TurnEvents(Protocol):
@@ -71,7 +80,7 @@ class ReplyStop:
 class ReplyGeneration:
     """One reply, from the model's stream to the client."""
 
-    model: ChatModel
+    model: ReplyModel
     clock: Clock
     watch: ReplyWatch
     events: TurnEvents

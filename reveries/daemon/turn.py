@@ -18,10 +18,11 @@ from reveries.daemon.capable_talk import CapableTalk
 from reveries.daemon.chat_context import STOPS, PreparedTurn, TalkForm, TurnContext, TurnMaterial, messages_for
 from reveries.daemon.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.last_turns import LastTurn, LastTurns
+from reveries.daemon.personal_answers import checked_model
 from reveries.daemon.plain_talk import PlainTalk
 from reveries.daemon.project_wishes import WishReply
 from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyStop, ReplyWatch, TurnEvents
+from reveries.daemon.reply_generation import ReplyDraft, ReplyGeneration, ReplyModel, ReplyStop, ReplyWatch, TurnEvents
 from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.gates import Gate, inherits_taint
@@ -251,7 +252,10 @@ class TurnPipeline:
         record.last_turns.keep(self._last_turn(words, prepared))
         await may_hang(HangPlace.REPLY)
         prompt = self._prompt(prepared)
-        draft, is_quoting_foreign = await self._reply(words, record, prompt, events, stop)
+        model: ReplyModel = self.model
+        if self.form.reads_before_telling:
+            model = checked_model(self.model, self.memory, words, prepared, self.state.exchanges)
+        draft, is_quoting_foreign = await self._reply(words, record, model, prompt, events, stop)
         is_tainted = is_tainted or is_quoting_foreign
         reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)
         if record.owner_turn is not None and reply_turn is not None:
@@ -262,14 +266,15 @@ class TurnPipeline:
         return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
 
     async def _reply(
-        self, words: str, record: OnRecord | OffRecord, prompt: Prompt, events: TurnEvents, stop: ReplyStop
-    ) -> tuple[ReplyDraft, bool]:
+        self, words: str, record: OnRecord | OffRecord, model: ReplyModel, prompt: Prompt, events: TurnEvents,
+        stop: ReplyStop,
+    ) -> tuple[ReplyDraft, bool]:  # fmt: skip
         """Return the reply, and whether what code says in it quotes untrusted text: the model's, with the question
         whether to change a project if the words want that; to a yes or no to such a question what was done."""
         if (answer := await record.answer_wish(words)) is not None:
             events.token(answer.text)
             return ReplyDraft(answer.text, "stop"), answer.is_tainted
-        draft = await ReplyGeneration(self.model, self.clock, self.new_watch(), events).generate(prompt, stop)
+        draft = await ReplyGeneration(model, self.clock, self.new_watch(), events).generate(prompt, stop)
         if draft.reason != "stop" or draft.verdict is not None or (asked := await record.propose_wish(words)) is None:
             return draft, False
         text = f"\n\n{asked.text}" if draft.text.strip() else asked.text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.answer_reading import find_answer, pick_line, reading_prompt
+from reveries.daemon.answer_reading import find_answer, read_probabilities, reading_prompt
 from reveries.daemon.prompt_memories import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role, StreamEvent
@@ -22,7 +22,7 @@ def _lines(*matches: float) -> list[PromptMemory]:
 
 
 def _picked(probabilities: dict[str, float], *matches: float) -> list[str | None]:
-    return [item.turn_id for item in pick_line(probabilities, _lines(*matches))]
+    return [item.turn_id for item in read_probabilities(probabilities, _lines(*matches)).told]
 
 
 def test_a_line_answers_if_the_model_and_the_nearness_are_sure_together() -> None:

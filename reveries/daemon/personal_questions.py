@@ -1,0 +1,171 @@
+"""Reads whether an owner asks for a fact of the own life, by words of seven languages (`personal_words.toml`). Pure.
+
+Such a question is answered from what was said or not at all: a small model makes up a husband where none was told of.
+"What is the capital of Norway?", "What can I cook?" and "Translate ..." are none.
+"""
+
+import itertools
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Final
+
+from reveries.memory.text.extracts import sentences_of
+
+QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
+"""Latin, Greek, Arabic and Chinese."""
+MOST_WORDS: Final = 24
+"""A longer sentence is a story with a question in it."""
+MOST_WORDS_UNMARKED: Final = 10
+"""Without a question mark a sentence that begins with a question word is a question only if it is short."""
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+_CLAUSE = re.compile(r"[.,;:!?\u2026\u2013\u2014\n]+|\b(?:and|und|et|y|e|en|og)\b")
+_GENITIVE = re.compile(r"['\u2019]s$")
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalWords:
+    """The words of one language; phrases stand as their words joined by blanks."""
+
+    language: str
+    own: frozenset[str]
+    whose: frozenset[str]
+    asks: tuple[str, ...]
+    general: tuple[str, ...]
+    articles: frozenset[str]
+    places: frozenset[str]
+    untold: str
+    untold_whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalQuestion:
+    """A question for a fact of the owner's life."""
+
+    words: str
+    untold: str
+    """How an answer begins, in the question's language, that says that this was not told."""
+    untold_whole: str
+    """The same as a whole sentence."""
+
+
+def _load() -> tuple[PersonalWords, ...]:
+    text = resources.files(__package__).joinpath("personal_words.toml").read_text(encoding="utf-8")
+    return tuple(
+        PersonalWords(
+            language,
+            frozenset(table["self"]),
+            frozenset(table["whose"]),
+            tuple(table["asks"]),
+            tuple(table["general"]),
+            frozenset(table["articles"]),
+            frozenset(table["places"]),
+            table["untold"],
+            table["untold_whole"],
+        )
+        for language, table in tomllib.loads(text).items()
+    )
+
+
+LANGUAGES: Final = _load()
+
+
+def is_question(words: str) -> bool:
+    """Whether the last sentence of `words` is a question, by its mark or, in a short one, by its first words."""
+    asked = _last_sentence(words)
+    return _is_marked(asked) or _begins_question(_language_of(asked), _tokens(asked))
+
+
+def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQuestion | None:
+    """Return the question if the last sentence of `words` asks for a fact of the owner's life, or of somebody named in
+    `owner_texts`, which the owner said before; else None."""
+    asked = _last_sentence(words)
+    tokens, language = _tokens(asked), _language_of(asked)
+    if _is_marked(asked):
+        is_asked = len(tokens) <= MOST_WORDS and _has_phrase(language.asks, tokens)
+    else:
+        is_asked = _begins_question(language, tokens)
+    is_own = not language.own.isdisjoint(tokens) or _names_somebody(asked, owner_texts, language)
+    if not is_asked or not is_own or _has_phrase(language.general, tokens):
+        return None
+    return PersonalQuestion(words, language.untold, language.untold_whole)
+
+
+def _last_sentence(words: str) -> str:
+    """Return the last sentence; empty if it exclaims something."""
+    sentences = sentences_of(words)
+    return sentences[-1] if sentences and not sentences[-1].endswith("!") else ""
+
+
+def _is_marked(asked: str) -> bool:
+    return not QUESTION_MARKS.isdisjoint(asked)
+
+
+def _begins_question(language: PersonalWords, tokens: Sequence[str]) -> bool:
+    """Whether a short sentence without a mark begins as a question."""
+    text = " ".join(tokens) + " "
+    is_short = len(tokens) <= MOST_WORDS_UNMARKED
+    return is_short and any(text.startswith(f"{phrase} ") for phrase in language.asks)
+
+
+def _language_of(asked: str) -> PersonalWords:
+    """Return the language of which a sentence has most words."""
+    tokens = _tokens(asked)
+    return max(LANGUAGES, key=lambda language: _score(language, tokens))
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.replace("\u2019", "'") for token in _TOKEN.findall(text.casefold())]
+
+
+def _score(language: PersonalWords, tokens: Collection[str]) -> int:
+    """How many of its words a sentence has."""
+    phrases = (*language.asks, *language.general)
+    words = language.own.union(*(phrase.split() for phrase in phrases))
+    return sum(token in words for token in tokens)
+
+
+def _has_phrase(phrases: Sequence[str], tokens: Sequence[str]) -> bool:
+    text = f" {' '.join(tokens)} "
+    return any(f" {phrase} " in text for phrase in phrases)
+
+
+def _names_somebody(asked: str, owner_texts: Sequence[str], language: PersonalWords) -> bool:
+    """Whether the question names somebody of whom the owner told: with a capital or a genitive, after no article. Of a
+    name that may be a place's, the owner must have told as of a person."""
+    people: set[str] = set()
+    anybody: set[str] = set()
+    for before, token in itertools.pairwise(_TOKEN.findall(asked)):
+        if _may_be_name(token, language) and not _precedes_noun(before.casefold(), language):
+            (people if before.casefold() in language.places else anybody).add(_bare(token))
+    said = {_bare(token) for text in owner_texts for token in _TOKEN.findall(text) if anybody}
+    told_of = {_bare(name) for text in owner_texts for name in _people_in(text, language) if people}
+    return not anybody.isdisjoint(said) or not people.isdisjoint(told_of)
+
+
+def _may_be_name(token: str, language: PersonalWords) -> bool:
+    has_mark = token[0].isupper() or bool(_GENITIVE.search(token))
+    return has_mark and token.casefold() not in language.articles
+
+
+def _people_in(text: str, language: PersonalWords) -> Iterator[str]:
+    """Yield the words of `text` that stand where somebody is named: at the beginning of a clause ("Karim burned the
+    lentils"), or behind whose they are ("my sister Lena"). Other capitals are places as often."""
+    for clause in _CLAUSE.split(text):
+        tokens = _TOKEN.findall(clause)
+        yield from (token for token in tokens[:1] if token.casefold() not in language.articles)
+        for whose, _, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if whose.casefold() in language.whose:
+                yield name
+
+
+def _precedes_noun(word: str, language: PersonalWords) -> bool:
+    """Whether `word` is an article, or an adjective of a language that writes all nouns with a capital."""
+    return word in language.articles or (language.language == "de" and word.endswith(("e", "en", "er", "es", "em")))
+
+
+def _bare(token: str) -> str:
+    """Return a name as it is compared: without case and genitive."""
+    return _GENITIVE.sub("", token.casefold()).rstrip("s")

@@ -1,0 +1,111 @@
+"""A small model's answer to a personal question is checked before it is shown."""
+
+from pathlib import Path
+
+import pytest
+
+from reveries.daemon.added_facts import adds_facts
+from reveries.daemon.personal_answers import lines_for
+from reveries.llm.base import Vector
+from tests.daemon.kit import Talk, talking
+
+TOLD = "My sister Ines keeps three goats near Bergen."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_added"),
+    [
+        ("Ines keeps 3 goats near Bergen.", False),
+        ("Your sister's name is Ines.", False),
+        ("Near Bergen, the second largest city of Norway.", False),
+        ("Your sister is a teacher.", False),
+        ("I'm sorry, but I don't know that.", False),
+        ("Yes.", False),
+        ("Sven.", True),
+        ("Your sister's husband is called Tor.", True),
+        ("She is 34 years old.", True),
+        ("She keeps four or 5 goats.", True),
+    ],
+)
+def test_a_number_or_a_name_that_nobody_said_is_added(sentence: str, is_added: bool) -> None:
+    assert adds_facts(sentence, [TOLD], "Tell me about my sister.") is is_added
+
+
+def test_hours_and_words_for_numbers_are_the_same_in_figures() -> None:
+    told = ["Um halb neun kommt der Maler, er will vierzig Euro, und der Zug geht um 7:15."]
+    assert adds_facts("Der Maler will 40 Euro.", told, "Was will der Maler?") is False
+    assert adds_facts("Er geht um 7 Uhr 15.", told, "Wann geht der Zug?") is False
+    assert adds_facts("Er geht um 8 Uhr 15.", told, "Wann geht der Zug?") is True
+
+
+NAMES = ["His name", " is Sven.", " A nice man."]
+UNTOLD = [" who your landlord is.", " He is called Sven."]
+
+
+async def _asked(talk: Talk, words: str, **first_token: float) -> str:
+    """Tell the fact, then ask; the arguments are the probabilities of the lines."""
+    await talk.say(TOLD)
+    talk.model.first_token = {number.strip("_"): probability for number, probability in first_token.items()}
+    return (await talk.say(words)).text
+
+
+async def test_a_made_up_name_is_never_shown_and_the_answer_says_in_its_sentence_what_was_not_told(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path, ["Lovely."], NAMES, UNTOLD) as talk:
+        text = await _asked(talk, "What is my landlord's name?", _1=0.01, _0=0.3)
+        assert text == "You haven't told me who your landlord is."
+        begun = talk.model.prompts[-1].messages[-1]
+        assert (begun.role, begun.text) == ("assistant", "You haven't told me")
+        assert "Sven" not in str(talk.model.prompts[-1].messages)
+
+
+async def test_a_begun_answer_that_makes_something_up_is_replaced(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely."], NAMES, [" that Sven, aged 50, is your landlord.", " Is he?"]) as talk:
+        assert await _asked(talk, "What is my landlord's name?", _0=0.9) == "You haven't told me that."
+
+
+async def test_where_a_line_answers_the_made_up_answer_is_given_anew_from_that_line(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely."], ["She keeps 12.", " Or so."], ["Three.", " And they are well."]) as talk:
+        text = await _asked(talk, "How many goats does my sister keep?", _1=0.9)
+        assert text == "Three. And they are well."
+        assert talk.model.prompts[-1].messages[-1].text == f"{TOLD}\n\nHow many goats does my sister keep?"
+        await talk.say("Thanks.")
+        assert talk.model.prompts[-1].messages[-3].text == "How many goats does my sister keep?", "told for once"
+
+
+async def test_a_line_about_the_same_person_does_not_let_a_made_up_number_pass(tmp_path: Path) -> None:
+    made_up = ["Your sister", " is 34 years old.", " She is well."]
+    async with talking(tmp_path, ["Lovely."], made_up, made_up, [" how old she is.", " Is she older?"]) as talk:
+        assert await _asked(talk, "How old is my sister?", _1=0.9) == "You haven't told me how old she is."
+
+
+async def test_what_was_said_and_common_knowledge_are_shown_as_they_come(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely."], ["Near Bergen.", " Yes."], ["N'Djamena, of 1900.", " Yes."]) as talk:
+        assert await _asked(talk, "Where does my sister live?", _0=0.9) == "Near Bergen. Yes."
+        assert (await talk.say("What is the capital of Chad?")).text == "N'Djamena, of 1900. Yes."
+
+
+async def test_what_the_mind_made_up_before_supports_nothing(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely. And your landlord Sven?"], NAMES, NAMES, UNTOLD) as talk:
+        await talk.memory.light_sleep()
+        assert await _asked(talk, "What is my landlord's name?", _1=0.95) == "You haven't told me who your landlord is."
+
+
+async def test_a_model_without_probabilities_answers_as_in_a_plain_chat(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely."], ["His name is Sven."]) as talk:
+        await talk.say(TOLD)
+        assert (await talk.say("What is my landlord's name?")).text == "His name is Sven."
+
+
+async def test_without_the_vector_of_the_question_no_other_words_are_embedded(tmp_path: Path) -> None:
+    """Off the record with an embedder elsewhere, whose calls are recorded."""
+    async with talking(tmp_path, ["Lovely."]) as talk:
+        await talk.say(TOLD)
+        recall = await talk.memory.recall("Where?", talk.memory.recall_context("Where?", 4), by_words_alone=True)
+
+        async def embed(text: str) -> Vector:
+            raise AssertionError(text)
+
+        exchanges = talk.conversation.turns.state.exchanges
+        assert [line.quote for line in await lines_for(recall, exchanges, embed, 0.0)] == [TOLD]

@@ -1,0 +1,65 @@
+"""Which words ask for a fact of the owner's life, in seven languages."""
+
+import pytest
+
+from reveries.daemon.personal_questions import LANGUAGES, read_personal_question
+
+SAID = ["My brother Ola builds boats.", "Mein Sohn Till spielt Geige.", "we flew to Peru, tess hated it"]
+
+
+@pytest.mark.parametrize(
+    ("words", "untold"),
+    [
+        ("What is my landlady's name?", "You haven't told me"),
+        ("Morning! How old did I say my aunt is?", "You haven't told me"),
+        ("whats my shoe size again", "You haven't told me"),
+        ("Where does Ola live?", "You haven't told me"),
+        ("what is tess's surname?", "You haven't told me"),
+        ("Wie heißt meine Vermieterin?", "Du hast mir nicht erzählt,"),
+        ("Wie alt ist Till eigentlich?", "Du hast mir nicht erzählt,"),
+        ("welche Schuhgröße habe ich", "Du hast mir nicht erzählt,"),
+        ("Comment s'appelle ma propriétaire ?", "Vous ne m'avez pas dit"),
+        ("¿Cuántos primos tengo?", "No me has dicho"),
+        ("Quanti anni ha mio zio?", "Non mi hai detto"),
+        ("Hoe heet mijn huisbaas?", "Je hebt me niet verteld"),
+        ("Hva heter onkelen min?", "Du har ikke fortalt meg"),
+    ],
+)
+def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: str, untold: str) -> None:
+    question = read_personal_question(words, SAID)
+    assert question is not None
+    assert question.untold == untold
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "What is the capital of Peru?",
+        "Who wrote Faust?",
+        "Translate 'my house is small' into French.",
+        "What can I cook for my aunt tonight?",
+        "What do you think I should wear?",
+        "Which planet is the smallest of our solar system?",
+        "My aunt asked who I was, imagine!",
+        "I met Ola when I was ten.",
+        "How do I get wine out of my carpet?",
+        "Wie viele Gramm hat ein Kilo?",
+        "Was kann ich meiner Tante schenken?",
+        "Als ich kam, war meine Tante schon da.",
+        "Quelle est la capitale du Pérou ?",
+        "Écris un mot pour ma voisine.",
+        "¿Quién pintó el Guernica?",
+        "¿Qué puedo regalarle a mi tía?",
+        "Wat is de hoofdstad van Peru?",
+        "Hei!",
+        "",
+    ],
+)
+def test_common_knowledge_advice_tasks_and_statements_are_none(words: str) -> None:
+    assert read_personal_question(words, SAID) is None
+
+
+def test_every_language_says_in_its_own_words_that_something_was_not_told() -> None:
+    assert len(LANGUAGES) == 7
+    assert len({words.untold_whole for words in LANGUAGES}) == len(LANGUAGES)
+    assert all(words.untold_whole.endswith(".") and not words.untold.endswith(".") for words in LANGUAGES)

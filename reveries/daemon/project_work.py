@@ -5,7 +5,7 @@ import contextlib
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("work")
 
+_GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value})
+"""Why a project rests that is in the midst of something."""
 _LOOK_SECONDS = 30.0
 _PERMISSION_SECONDS = 10.0
 """Between two looks, while a model answers, at whether the work may go on."""
@@ -156,10 +158,10 @@ class ProjectWorker:
     async def _workable(self, project: Project) -> WorkableProject:
         has_goal = any(one.state != "past" for one in await self.store.goals(project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
-        # Work that the owner interrupted or asked for does not wait like a project that rested by itself.
+        # Work that the owner or its model interrupted does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
         can_work = can_work and not waits
-        is_going_on = project.rested_because in ("", RestReason.INTERRUPTED.value)
+        is_going_on = project.rested_because in _GOES_ON
         last = None if is_going_on else project.last_worked_at
         return WorkableProject(project.id, can_work, last, project.id in self._asked)
 

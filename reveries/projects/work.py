@@ -47,6 +47,8 @@ from reveries.tools.worker import FolderAccess
 log = structlog.get_logger("work")
 
 _ASK_AGAIN_SECONDS = 86400.0
+_TRY_AGAIN_SECONDS = 60.0
+"""After a call that failed: the next attempt costs nothing, and a task in hand is not to lie for half an hour."""
 _KEEPS_ORDER = "It keeps order in the notes. With this model it does nothing by itself."
 
 
@@ -177,9 +179,10 @@ class ProjectWork:
                 RestReason.BUDGET, error.message, ended, error.goes_on_after_seconds or _ASK_AGAIN_SECONDS
             )
         except ModelUnavailableError as error:
-            return WakeReport(RestReason.NO_MODEL, error.message, ended, error.retry_after_seconds or 0.0)
+            wait_seconds = max(error.retry_after_seconds or 0.0, _TRY_AGAIN_SECONDS)
+            return WakeReport(RestReason.NO_MODEL, error.message, ended, wait_seconds)
         except ModelError as error:
-            return WakeReport(RestReason.NO_MODEL, error.message, ended)
+            return WakeReport(RestReason.NO_MODEL, error.message, ended, _TRY_AGAIN_SECONDS)
 
     async def _do_task(self, model: WorkModel, state: AgentState, task: WorkTask) -> None:
         if (off_track := await find_off_track(self.store, model, state, task)) is not None:

@@ -442,6 +442,30 @@ async def test_a_project_whose_wake_fails_lets_the_others_have_their_turn(
         assert (await detail(life, "Boat")).project.tasks_done == 3
 
 
+async def test_after_a_call_that_failed_the_work_goes_on_in_a_minute_and_status_says_what_is_the_matter(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await give_project(life, "Shed")
+        projects, real = life.mind.projects, life.mind.projects._wake_until_words
+        shed = await projects.store.find("Shed")
+
+        async def fail(project_id: str) -> WakeReport:
+            report = WakeReport(RestReason.NO_MODEL, "openai/hand refused the call: too many calls (429).", 0, 60.0)
+            work = await projects._open_work(lambda action, words: None, WorkBreak())
+            return await work.note_rest(project_id, report)
+
+        monkeypatch.setattr(projects, "_wake_until_words", fail)
+        await projects._wake(shed.id)
+        assert not (await projects._workable(await projects.store.find("Shed"))).can_work
+        told = await detail(life, "Shed")
+        assert told.message == "openai/hand refused the call: too many calls (429)."
+        monkeypatch.setattr(projects, "_wake_until_words", real)
+        await life.clock.advance(61.0)
+        await life.pass_time(0.4)
+        assert (await detail(life, "Shed")).project.tasks_done == 3
+
+
 async def test_a_time_limit_within_the_work_is_not_told_as_an_interruption(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

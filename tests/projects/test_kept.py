@@ -29,7 +29,8 @@ async def test_a_try_that_a_missing_model_or_a_crash_broke_off_does_not_count(tm
     async with open_work(tmp_path, away) as work:
         project = await work.begin("Shed", "Build a shed")
         for _ in range(4):
-            assert (await work.wake(project)).reason is RestReason.NO_MODEL
+            report = await work.wake(project)
+            assert (report.reason, report.wait_seconds) == (RestReason.NO_MODEL, 60.0)
         tasks = (await work.state(project)).tasks
         assert [(task.status, task.tries) for task in tasks] == [(TaskStatus.READY, 0)] * 3
         async with work.database.transaction() as transaction:

@@ -16,11 +16,12 @@ from reveries.projects.conflicts import list_doubts
 from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.intake import GoalFrame, answer_with_goal
-from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkLogEntry, WorkTask
 from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.task_days import say_repeat
 from reveries.projects.task_store import find_task
 from reveries.projects.wake import read_state
+from reveries.projects.wake_report import RestReason
 from reveries.safe_text import one_line, plain
 from reveries.tools.sandbox import why_not_a_folder
 
@@ -275,7 +276,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     return protocol.ProjectDetail(
         request_id=call.request_id,
         project=_project_line(state, spent.get(project.id, (0.0, 0))),
-        message=plain(state.message),
+        message=plain(state.message or _why_it_rests(state, log)),
         orientation=plain(describe_orientation(state.orientation.content)),
         doubts=[plain(one) for one in list_doubts(state.orientation.content, state.tasks, conflicts)],
         tasks=task_entries(state, state.tasks),
@@ -291,6 +292,14 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
         notes=await build_overview(store, project, state.tasks),
         criteria=_criterion_entries(state),
     )
+
+
+def _why_it_rests(state: AgentState, log: Sequence[WorkLogEntry]) -> str:
+    """Say in the words of the last rest what keeps a project from going on; empty if nothing does."""
+    if state.project.rested_because not in (RestReason.NO_MODEL.value, RestReason.BUDGET.value):
+        return ""
+    last = next((one.details for one in log if one.action == "work.rested"), "")
+    return last.partition(": ")[2]
 
 
 def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]:

@@ -51,7 +51,8 @@ class BetweenTasks:
         state = await self._update_page(model, state)
         if _is_stopped(state):
             return state
-        if is_over(state) and not any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions):
+        waiting = {REACHED_TAG, PREMISE_TAG} | ({INTAKE_TAG} if model.tier is Tier.CAPABLE else set())
+        if is_over(state) and not any(waiting & {*one.context_tags} for one in state.open_questions):
             return await self._ask_whether_reached(state)
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)

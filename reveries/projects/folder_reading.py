@@ -191,7 +191,7 @@ async def _store_notes(
     await place_sections(store, project, read, is_of_folder)
     if fallen:
         async with store.transaction() as transaction:
-            await store.log(transaction, project.id, "folder.changed", f"{fallen} sections stand there no more")
+            await store.log(transaction, project.id, "folder.changed", f"{_count(fallen, 'section')} no longer there")
     return stored, fallen
 
 

@@ -85,7 +85,7 @@ class ProjectWork:
         self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
         if (access := folder_access(state)) is not None:
             await self._read_folder(state.project, access, must_stop)
-            await self._flag_made_from_changed(state, access)
+            await self._hold_made_from_changed(state, access)
         await self._keep_order(state.project, before)
         report = await self._work(state, must_stop)
         return await self.note_rest(project_id, report)
@@ -100,18 +100,15 @@ class ProjectWork:
         await self._read_folder(state.project, access, must_stop)
         kept = await self._keep_order(state.project, before)
         if state.goal is not None:
-            await self._due.hold_fallen(await read_state(self.store, project_id))
-        await self._flag_made_from_changed(state, access)
+            await self._hold_made_from_changed(state, access)
         return kept
 
-    async def _flag_made_from_changed(self, state: AgentState, access: FolderAccess) -> None:
-        """Flag finished results that were made from files of the folder that are other ones now."""
+    async def _hold_made_from_changed(self, state: AgentState, access: FolderAccess) -> None:
+        """Hold and flag what was made from files of the folder that are other ones now, or from what fell."""
         paths = {file.path for task in state.tasks for file in task.files if not file.is_made}
-        if not paths:
-            return
-        digests = await digest_files_once(self.services.sandbox, access, sorted(paths))
-        if digests is not None and (changed := find_changed_files(state.tasks, digests)):
-            await self._due.hold_fallen(await read_state(self.store, state.project.id), changed)
+        digests = await digest_files_once(self.services.sandbox, access, sorted(paths)) if paths else None
+        changed = find_changed_files(state.tasks, digests) if digests is not None else {}
+        await self._due.hold_fallen(await read_state(self.store, state.project.id), changed)
 
     async def _keep_order(self, project: Project, before: ProjectFacts) -> KeptOrder:
         kept = await keep_order(self.store, project, before)
@@ -279,7 +276,9 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
             return WakeReport(RestReason.STUCK, state.message, ended)
         case AgentStatus.READY | AgentStatus.COMPLETE:
             done = sum(task.status is TaskStatus.DONE for task in state.tasks)
-            words = f"{done} of {len(state.tasks)} tasks are done. {say_progress(state.orientation.content)}"
+            counted = sum(task.status is not TaskStatus.DROPPED for task in state.tasks)
+            noun = "task is" if counted == 1 else "tasks are"
+            words = f"{done} of {counted} {noun} done. {say_progress(state.orientation.content)}"
             return WakeReport(RestReason.DONE, words, ended)
 
 

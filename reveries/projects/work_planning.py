@@ -25,7 +25,7 @@ from reveries.projects.result_audit import read_coherence
 from reveries.projects.step_material import FolderFile, complete_found, list_files
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, is_shown_reached
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_over, is_shown_reached
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 from reveries.safe_text import one_line
@@ -82,11 +82,13 @@ def why_plan_work(state: AgentState, most_plans: int) -> str:
         return "There is no plan for this goal yet."
     if INTAKE_TAG in state.project.rewrite_due:
         return "The first questions were answered: plan again where the answers change something."
-    is_asked = any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions)
+    if SETTLED_TRIGGER in state.project.rewrite_due and any(one.flagged_because for one in state.tasks):
+        return "Results are in doubt, and the newest answer says how to go on: plan what is to be done again."
+    is_waiting = any(one.status is QuestionStatus.OPEN for one in since_goal)
+    is_asked = is_waiting or any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions)
     can_plan = state.plans_since_word < most_plans and not is_asked and not is_shown_reached(state)
     if has_tasks and is_over(state) and can_plan:
         return "All tasks are done, and the goal is not shown to be reached: plan what is missing."
-    is_waiting = any(one.status is QuestionStatus.OPEN for one in since_goal)
     return "There is no task for this goal yet." if not has_tasks and not is_waiting else ""
 
 

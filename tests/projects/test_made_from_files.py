@@ -73,6 +73,7 @@ async def test_what_was_made_from_a_file_is_flagged_as_soon_as_it_changes_and_no
         await work.wake(project)
         assert (await work.task(project, "Do it again")).status is TaskStatus.DONE
         assert "IN DOUBT: it rests on" in hand.shown["plan"][-1]
+        assert (len(hand.shown["plan"]), hand.shown["orient"]) == (2, [])
         await work.work.follow_folder(project.id)
         assert not (await work.state(project)).open_questions or "again" not in str(
             (await work.state(project)).open_questions

@@ -217,6 +217,19 @@ async def test_one_request_plans_asks_only_what_is_needed_and_writes_the_page_af
 
 
 @pytest.mark.requirement("V-78")
+async def test_while_a_question_of_the_plan_waits_nothing_is_planned_and_nothing_else_is_asked(tmp_path: Path) -> None:
+    question = {"question": "Who helps on Monday?", "about": "other", "for_tasks": []}
+    hand = Hand(plans=[{"tasks": [task_of("Write the rota")], "questions": [question]}])
+    async with open_work(tmp_path, hand) as work:
+        project = await work.begin("Choir", GOAL)
+        await work.wake(project)
+        state = await work.state(project)
+        assert (len(hand.shown["plan"]), [one.question for one in state.open_questions]) == (
+            1,
+            ["Who helps on Monday?"],
+        )
+
+
 async def test_a_plan_without_questions_asks_none_and_one_task_is_a_plan(tmp_path: Path) -> None:
     hand = Hand(plans=[{"tasks": [task_of("Do it all")]}])
     async with open_work(tmp_path, hand, most_tasks=1) as work:

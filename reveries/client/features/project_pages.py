@@ -137,9 +137,10 @@ def _coherence_rows(detail: ProjectDetail, *, is_detailed: bool) -> Page:
 
 def _recent_task_rows(tasks: list[TaskEntry]) -> Page:
     done = [task for task in tasks if task.status == "done"]
+    counted = sum(task.status != "dropped" for task in tasks)
     if not done:
         return []
-    page: Page = [line(), line(Part(f"  Done: {len(done)} of {len(tasks)}. The latest:", "dim"))]
+    page: Page = [line(), line(Part(f"  Done: {len(done)} of {counted}. The latest:", "dim"))]
     for task in done[-3:]:
         page += [
             line(Part("  ✓ ", "good"), one_line(task.title)),

@@ -9,10 +9,7 @@ import msgspec
 from reveries.projects.model import TaskKind, TaskStatus, WorkTask
 from reveries.projects.prompt_material import Material
 
-FEWEST_TASKS = 1
 MOST_TASKS = 7
-_ANSWER_TOKENS = 1100
-_SMALL_KINDS = (TaskKind.FIND_OUT, TaskKind.READ, TaskKind.COMPARE, TaskKind.WRITE, TaskKind.ASK)
 _LONGEST_TITLE = 120
 
 
@@ -40,8 +37,6 @@ def check_plan(
         if title and title not in there:
             there.add(title)
             kept.append((number, task))
-    if len(kept) < FEWEST_TASKS:
-        return ()
     return tuple(order_plan(kept, material))
 
 

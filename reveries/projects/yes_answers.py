@@ -14,10 +14,6 @@ class YesTo(StrEnum):
     """What was asked."""
 
     ANYTHING = "anything"
-    WRITE = "write"
-    """Whether something may be written."""
-    DRAFT = "draft"
-    """Whether a draft is good, or what to change."""
     REACHED = "reached"
     """Whether a goal is reached."""
 
@@ -44,8 +40,6 @@ _SUBJECT: Final = (
 )
 _WAS: Final = rf"{_THINK}(?:{_IT}|everything|the goal)(?: has| was|'s) (?:been )?"
 _NOW_VERB: Final = r"(?:is|are|am|has|have|do|does|did)"
-_WRITE_VERB: Final = r"(?:write|save|ship|send|store|keep|publish|use|take|accept)"
-_WHERE: Final = r"(?: down| there| (?:in|into|to|as) (?:index\.md|the (?:file|folder)))?"
 _EMOJI: Final = "\U0001f44d\U0001f44c\u2705\u2714\u2611\U0001f4af\U0001f64c"
 _HAPPY_EMOJI: Final = (
     "\U0001f642\U0001f60a\U0001f600\U0001f603\U0001f970\U0001f973\U0001f389\U0001f64f\u2764\ufe0f\u200d"
@@ -97,32 +91,14 @@ _ECHO_WORD: Final = (
 )
 _ECHO: Final = rf"{_ECHO_WORD}(?: {_ECHO_WORD}){{0,5}}{_END}"
 """After a yes, a few words that only repeat the question."""
-_WRITING: Final = (
-    rf"(?:please )?(?:do )?(?:just )?(?:go (?:right )?ahead(?: and|,) )?(?:{_WRITE_VERB} {_IT}|put {_IT} there)"
-    rf"{_WHERE}{_AS_IT_IS}"
-)
 _YES_ONLY_TO: Final = {
     YesTo.ANYTHING: (),
-    YesTo.WRITE: (
-        _WRITING,
-        rf"(?:proceed|go on|go for it|feel free|let's do (?:it|that)|no objections?){_END}",
-        rf"(?:of course )?you (?:may|can|should)(?: (?:do|write|keep) {_IT})?{_END}",
-    ),
-    YesTo.DRAFT: (_WRITING, rf"(?:{_NO_CHANGE}){_END}", rf"(?:{_IT} )?reads {_VERY}well|leave it as (?:it )?is"),
     YesTo.REACHED: (rf"{_NONE_MISSING}{_END}", rf"(?:the )?goal {_REACHED}|mission accomplished"),
 }
 _BUT: Final = re.compile(r"(?:but|and)\b(?! for\b)[\s,]*", re.IGNORECASE)
-_REFUSAL: Final = re.compile(
-    r"(?:(?:but|and|or|actually|rather|i mean)[\s,]+)*(?:no|nope|never|nothing|do not|don't|cannot|not(?! the))\b"
-)
 _COMPLETE_IT: Final = r"\bcomplete (?:it|this|that|the)\b"
-_THERE_ALREADY: Final = (
-    r"\b(?:i|we|you|it) already\b|\balready (?:did|do|have|there|done)\b|\b(?:have|got) (?:it|this|that)\b"
-)
 _DOUBTFUL: Final = {
     YesTo.ANYTHING: re.compile(_COMPLETE_IT),
-    YesTo.WRITE: re.compile(rf"{_COMPLETE_IT}|{_THERE_ALREADY}|\bkeep\b.*\bas (?:it )?is\b"),
-    YesTo.DRAFT: re.compile(rf"{_COMPLETE_IT}|{_THERE_ALREADY}"),
     YesTo.REACHED: re.compile(rf"{_COMPLETE_IT}|\b(?:go ahead|please do|do (?:it|so|that)|i'd like that|proceed)\b"),
 }
 """What makes an apparent yes to such a question mean something else: an order to go on, or that nothing is wanted."""
@@ -151,13 +127,6 @@ def is_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> bool:
     said = _one_line(answer)
     end, _ = _read_yes(said, about)
     return bool(said) and end == len(said)
-
-
-def begins_with_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> bool:
-    """Whether an answer begins with a yes, whatever it goes on to say, unless that takes the yes back at once."""
-    said = _one_line(answer)
-    end, _ = _read_yes(said, about)
-    return end > 0 and not _REFUSAL.match(_plain(said), end)
 
 
 def what_is_beyond_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> str:

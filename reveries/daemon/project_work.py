@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("work")
 
-_GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value})
+_GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value, RestReason.BUDGET.value})
 """Why a project rests that is in the midst of something."""
 _LOOK_SECONDS = 30.0
 _PERMISSION_SECONDS = 10.0
@@ -158,7 +158,7 @@ class ProjectWorker:
     async def _workable(self, project: Project) -> WorkableProject:
         has_goal = any(one.state != "past" for one in await self.store.goals(project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
-        # Work that the owner or its model interrupted does not wait like a project that rested by itself.
+        # Work that something interrupted does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
         can_work = can_work and not waits
         is_going_on = project.rested_because in _GOES_ON

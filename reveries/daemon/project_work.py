@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("work")
 
-_GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value, RestReason.BUDGET.value})
+_GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value})
 """Why a project rests that is in the midst of something."""
 _LOOK_SECONDS = 30.0
 _PERMISSION_SECONDS = 10.0

@@ -16,6 +16,7 @@ from reveries.client.tui.project_listings import ProjectListing, QuestionListing
 from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
+from reveries.projects.proposal_store import NewProposal
 from reveries.projects.store import NewQuestion
 from reveries.projects.task_store import NewTask
 from tests.client.screen_text import text_of, until
@@ -96,6 +97,31 @@ async def test_projects_are_listed_and_each_key_looks_deeper_and_comes_back(home
             await shown.sees(*words)
             await shown.press("escape")
             await shown.sees("your projects")
+
+
+async def test_a_proposal_becomes_a_task_and_a_conflict_is_decided_with_one_key_each(home: Home) -> None:
+    async with browser(home, ProjectListing) as shown:
+        await shown.sees("Fair")
+        for name, price in (("a.md", "480"), ("b.md", "520")):
+            text = f"The tent rental costs {price} EUR.\n"
+            await ask(shown.life.mind, protocol.AddMaterial(1, "Fair", name, text, True), protocol.Chunks)
+        store = shown.life.mind.projects.store
+        project = await store.find("Fair")
+        async with store.transaction() as transaction:
+            proposed = NewProposal("Mend the tent", "", "a.md", 1, "Mend the tent")
+            await store.proposals.update(transaction, project.id, [proposed])
+        await shown.press("t")
+        await shown.sees("Mend the tent", "what the notes propose")
+        await shown.press("enter")
+        await shown.sees("It is a task now.")
+        assert "Mend the tent" in {task.title for task in (await shown.detail()).tasks}
+        await shown.press("escape")
+        await shown.sees("your projects")
+        await shown.press("c")
+        await shown.sees("480 EUR", "520 EUR", "what does not go together")
+        await shown.press("b")
+        await shown.sees("Noted.")
+        assert not (await store.read_facts(project.id)).conflicts
 
 
 async def test_a_project_is_paused_and_goes_on(home: Home) -> None:

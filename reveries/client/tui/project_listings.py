@@ -6,6 +6,7 @@ from typing import Final, Literal
 from reveries import protocol
 from reveries.client.connection import AskCallback
 from reveries.client.features.grants import grants_page
+from reveries.client.features.project_facts import describe_value, fact_conflicts_page
 from reveries.client.features.project_notes import describe_tasks_done
 from reveries.client.features.project_pages import (
     orientation_diff_page,
@@ -15,7 +16,13 @@ from reveries.client.features.project_pages import (
     task_undone_page,
     trace_page,
 )
-from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
+from reveries.client.features.project_tasks import proposals_page
+from reveries.client.features.project_wording import (
+    describe_action,
+    describe_details,
+    describe_due,
+    describe_trigger,
+)
 from reveries.client.render import Page, line, paragraph
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
 from reveries.client.tui.mind_queries import MindQueries, list_row
@@ -31,6 +38,8 @@ _QUESTIONS: Final = BrowserAction("q", "questions")
 _PAGES: Final = BrowserAction("o", "orientation")
 _LOG: Final = BrowserAction("l", "log")
 _GRANTS: Final = BrowserAction("g", "grants")
+_PROPOSALS: Final = BrowserAction("t", "proposals")
+_CONFLICTS: Final = BrowserAction("c", "what conflicts")
 _WORK: Final = BrowserAction("w", "work on it now")
 _PAUSE: Final = BrowserAction("p", "pause or resume")
 _ANSWER: Final = BrowserAction("enter", "answer", prompt="Your answer")
@@ -40,6 +49,11 @@ _NO: Final = BrowserAction("n", "no")
 _UNDO: Final = BrowserAction("u", "undo", "Restore the folder as it was before this task?")
 _REVERT: Final = BrowserAction("r", "restore it", "Make this version the newest?")
 _WHY: Final = BrowserAction("enter", "the task, step by step")
+_ACCEPT: Final = BrowserAction("enter", "make it a task")
+_DROP: Final = BrowserAction("d", "drop it")
+_KEEP_A: Final = BrowserAction("a", "a holds")
+_KEEP_B: Final = BrowserAction("b", "b holds")
+_DISMISS: Final = BrowserAction("d", "both hold")
 _REVOKE: Final = BrowserAction("r", "revoke", "Revoke this grant?")
 
 
@@ -48,7 +62,7 @@ class ProjectListing(MindQueries):
 
     title = "your projects"
     empty_text = "No projects yet. Start one in a shell: reveries project new Piano"
-    actions = (_TASKS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
+    actions = (_TASKS, _PROPOSALS, _CONFLICTS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
     def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -269,7 +283,77 @@ class GrantListing(_ProjectPartListing):
         return ReloadList([line("  Revoked.")])
 
 
+class ProposalListing(_ProjectPartListing):
+    """Tasks that the notes of a project propose, accepted or dropped in place."""
+
+    title = "what the notes propose"
+    empty_text = "The notes propose nothing that you have not decided."
+    actions = (_ACCEPT, _DROP)
+
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock, project)
+        self._listed: dict[str, protocol.ProposalEntry] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """Load one row per proposal."""
+        answer = await self.ask(lambda number: protocol.AskProposals(number, self.project), protocol.Proposals)
+        self._listed = {item.proposal_id: item for item in answer.proposals}
+        return [
+            Entry(key, list_row("·", item.title, describe_due(item.due) if item.due else ""))
+            for key, item in self._listed.items()
+        ]
+
+    async def page(self, key: str) -> Page:
+        """Render the proposal with its line and place in the notes."""
+        return proposals_page(protocol.Proposals(0, self.project, [self._listed[key]]))
+
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
+        """Make a task of the proposal, or drop it."""
+        decision: Literal["accept", "dismiss"] = "accept" if action is _ACCEPT else "dismiss"
+        await self.ask(
+            lambda number: protocol.DecideProposals(number, self.project, decision, (key,)), protocol.Proposals
+        )
+        return ReloadList([line("  It is a task now." if action is _ACCEPT else "  Dropped.")])
+
+
+class ConflictListing(_ProjectPartListing):
+    """Lines of the notes that do not go together, decided in place."""
+
+    title = "what does not go together"
+    empty_text = "Nothing was found that does not go together."
+    actions = (_KEEP_A, _KEEP_B, _DISMISS)
+
+    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
+        super().__init__(ask, clock, project)
+        self._listed: dict[str, protocol.FactConflictEntry] = {}
+
+    async def entries(self, words: str) -> list[Entry]:
+        """Load one row per conflict."""
+        answer = await self.ask(lambda number: protocol.AskFactConflicts(number, self.project), protocol.FactConflicts)
+        self._listed = {item.conflict_id: item for item in answer.conflicts}
+        return [
+            Entry(key, list_row("≠", item.subject, f"{describe_value(item.a)}, {describe_value(item.b)}"))
+            for key, item in self._listed.items()
+        ]
+
+    async def page(self, key: str) -> Page:
+        """Render both lines with their places."""
+        return fact_conflicts_page(protocol.FactConflicts(0, [self._listed[key]]))
+
+    async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
+        """Note which line holds, or that both do."""
+        decision: Literal["dismiss", "keep_a", "keep_b"] = "dismiss"
+        if action in (_KEEP_A, _KEEP_B):
+            decision = "keep_a" if action is _KEEP_A else "keep_b"
+        await self.ask(
+            lambda number: protocol.DecideFactConflict(number, self.project, key, decision), protocol.FactConflicts
+        )
+        return ReloadList([line("  Noted. It comes back only if one of the lines changes.")])
+
+
 _LISTINGS: Final = {
+    _PROPOSALS: ProposalListing,
+    _CONFLICTS: ConflictListing,
     _TASKS: TaskListing,
     _QUESTIONS: QuestionListing,
     _PAGES: OrientationListing,

@@ -27,7 +27,7 @@ async def test_projects_overspend_nothing_starve_nothing_and_work_in_no_quiet_ho
     settings = load_settings(None)
     monologue = msgspec.structs.replace(settings.monologue, enabled=False, quiet_hours=NIGHT)
     # So little that each day's work ends at the limit.
-    work = msgspec.structs.replace(settings.budget.work, tokens_per_day=6000)
+    work = msgspec.structs.replace(settings.budget.work, tokens_per_day=9000)
     budget = msgspec.structs.replace(settings.budget, work=work)
     settings = msgspec.structs.replace(settings, monologue=monologue, budget=budget)
     clock = PatientClock(NOON)
@@ -56,7 +56,7 @@ async def test_projects_overspend_nothing_starve_nothing_and_work_in_no_quiet_ho
                 life.clock.step_wall(24 * 3600)  # The machine was suspended.
             await life.pass_time(4.1)
             used = {one.role: one.prompt_tokens + one.completion_tokens for one in await life.mind.ledger.usage_today()}
-            assert used[Role.WORK.value] <= 6000
+            assert used[Role.WORK.value] <= 9000
         for name in NAMES:
             shown = await detail(life, name)
             assert [task.status for task in shown.tasks if task.status != "dropped"][-3:] == ["done"] * 3, name

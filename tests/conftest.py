@@ -7,6 +7,7 @@ drops SQLite's locks (A6).
 
 import gc
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
 
 openable_gates.install()
 _ID_CHARS: Final = 100
+_IN_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""Where tests have their databases: without the waits of a disk they take half the time. Only what is about the disk
+itself (durability, faults) has its folders there."""
 _GC_THRESHOLDS: Final = (20_000, 20, 20)
 """By Python's own, a sample of the tests spent a tenth of its processor time on collecting garbage."""
+_TEST_FOLDERS: Final = pytest.StashKey[Path]()
 _DATABASE_GUARD: Final = pytest.StashKey[DatabaseGuard]()
 
 hypothesis.settings.register_profile(
@@ -53,11 +58,19 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         del os.environ[name]
     os.environ["REVERIES_HOME"] = str(Path(tempfile.gettempdir()) / "no-test-may-use-the-default-home")
+    if _IN_MEMORY and config.option.basetemp is None and not hasattr(config, "workerinput"):
+        config.option.basetemp = tempfile.mkdtemp(prefix="reveries-", dir=_IN_MEMORY)
+        config.stash[_TEST_FOLDERS] = Path(config.option.basetemp)
     gc.set_threshold(*_GC_THRESHOLDS)
     guard = DatabaseGuard()
     config.stash[_DATABASE_GUARD] = guard
     sys.addaudithook(guard)
     sys.addaudithook(NetworkGuard())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (folders := config.stash.get(_TEST_FOLDERS, None)) is not None:
+        shutil.rmtree(folders, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:
@@ -114,7 +127,7 @@ def nobody_but_sqlite_opens_the_database(database_guard: DatabaseGuard) -> Itera
 @pytest.fixture
 def home() -> Iterator[Home]:
     """The name of a home that is not there yet, short enough for a socket; `create()` makes it."""
-    with tempfile.TemporaryDirectory(prefix="rv", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="rv", dir=_IN_MEMORY, ignore_cleanup_errors=True) as folder:
         yield Home(Path(folder) / "home")
 
 

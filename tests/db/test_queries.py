@@ -32,9 +32,14 @@ def source() -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("name", sorted(statements()))
-def test_every_statement_fits_the_schema(schema: "dbapi.Connection", name: str) -> None:
-    schema.execute(f"EXPLAIN {statements()[name]}", AnyParameter())
+def test_every_statement_fits_the_schema(schema: "dbapi.Connection") -> None:
+    wrong: dict[str, str] = {}
+    for name, statement in statements().items():
+        try:
+            schema.execute(f"EXPLAIN {statement}", AnyParameter())
+        except dbapi.Error as error:
+            wrong[name] = str(error)
+    assert wrong == {}
 
 
 def test_every_statement_that_is_asked_for_is_there() -> None:
@@ -47,9 +52,8 @@ def test_every_statement_is_asked_for() -> None:
     assert not [name for name in statements() if f'"{name}"' not in code]
 
 
-@pytest.mark.parametrize("name", sorted(statements()))
-def test_a_statement_is_one_statement(name: str) -> None:
-    assert ";" not in statements()[name]
+def test_a_statement_is_one_statement() -> None:
+    assert [name for name, statement in statements().items() if ";" in statement] == []
 
 
 # --- the schema ------------------------------------------------------------------------------------------------------

@@ -2,11 +2,20 @@
 
 import asyncio
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.durability.damage import remember
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """On the disk, which these tests are about."""
+    with tempfile.TemporaryDirectory(prefix="reveries-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

@@ -6,22 +6,19 @@ type, its width the strength. Every text is made plain and escaped: remembered t
 
 import datetime as dt
 import errno
-import importlib
 import math
 import os
-import shlex
 import stat
-import sys
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from reveries.client.picture_labels import Curve, Rect, Spot, choose_labels_above, count_columns, wrap_label
 from reveries.client.picture_layout import Bond, Box, arrange_boxes, spanning_bonds
 from reveries.client.wording import plural
-from reveries.errors import InputFileError, UsageError
+from reveries.errors import InputFileError
 from reveries.own_files import is_foreign_link
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from reveries.safe_text import one_line
@@ -353,31 +350,12 @@ def _safe_text(text: str, most: int) -> str:
     return one_line("".join(char for char in text if char not in "\ufffe\uffff"), most)
 
 
-_ZOOM: Final = 2
 _PRIVATE: Final = 0o600
-
-
-class Rasteriser(Protocol):
-    """The part of resvg-py that is used."""
-
-    def svg_to_bytes(self, *, svg_string: str, zoom: int) -> bytes: ...
 
 
 def write_svg(shown: Neighbourhood, file: Path, theme: Theme) -> None:
     """Write the SVG. Raises InputFileError if the file cannot be written."""
     write_picture(file, draw_picture(shown, theme).encode("utf-8"))
-
-
-def write_png(shown: Neighbourhood, file: Path, theme: Theme, library: str = "resvg_py") -> None:
-    """Write a PNG at twice the size, for high-resolution screens. Raises UsageError if the library is missing."""
-    try:
-        rasteriser: Rasteriser = importlib.import_module(library)
-    except ImportError as error:
-        raise UsageError(
-            "PNG pictures need resvg-py, which is not installed.",
-            advice=f"Install it ({shlex.quote(sys.executable)} -m pip install 'resvg-py<1'), or use --svg.",
-        ) from error
-    write_picture(file, bytes(rasteriser.svg_to_bytes(svg_string=draw_picture(shown, theme), zoom=_ZOOM)))
 
 
 def write_picture(file: Path, content: bytes) -> None:

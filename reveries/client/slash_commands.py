@@ -272,7 +272,12 @@ COMMANDS: Final = (
     Command("/recalled", "", "what it recalled for your last message, and why", "look", "recalled"),
     Command("/memory", "[WORDS]", "browse what it remembers: search, timeline, links, why", "look", "memory"),
     Command(
-        "/graph", "[WORDS]", "memory as a picture, around these words", "look", "graph", fetch=send_words(_ask_graph)
+        "/graph",
+        "[WORDS]",
+        "which memories belong together",
+        "look",
+        "graph",
+        fetch=send_words(_ask_graph),
     ),
     Command("/search", "WORDS", "what it recalls for these words", "look", fetch=_search_memory, title="search: {}"),
     Command("/inspect", "ID", "everything about one episode", "look", fetch=send_words(_inspect_episode)),

@@ -82,7 +82,7 @@ SCREENS: Final = {
     "recalled": Screen(("f3",), "recalled for your last"),
     "memory": Screen(("f4",), "Ada: "),
     "memory-found": Screen(("enter",), "Ada: ", typed="/memory the garden wall"),
-    "graph": Screen(("f9",), "The core of its"),
+    "graph": Screen(("f9",), "", sizes=_MIDDLE),
     "forget": Screen(("f4", "d"), "what would be affected"),
     "correct": Screen(("f4", "c"), "What is right instead", sizes=_MIDDLE),
     "private": Screen(("enter",), "off the record", typed="/private", sizes=SIZES),

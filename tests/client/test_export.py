@@ -59,7 +59,6 @@ def test_there_must_be_a_mind_to_export(home: Home) -> None:
         ("export", "--mind"),
         ("project", "new", "Piano", "--folder"),
         ("memory", "graph", "--svg"),
-        ("memory", "graph", "--png"),
         ("project", "graph", "Shed", "--svg"),
     ],
     ids=lambda words: " ".join(words),

@@ -1,9 +1,7 @@
 """The picture of the memory: labels apart, the same for the same graph, safe against every text."""
 
 import math
-import re
 import stat
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -11,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveries.client.picture import draw_picture, write_png, write_svg
+from reveries.client.picture import draw_picture, write_svg
 from reveries.client.picture_labels import COLUMNS, LINES, Rect, Spot, choose_labels_above, count_columns, wrap_label
 from reveries.client.picture_layout import Bond, Box, arrange_boxes, has_overlaps, spanning_bonds
-from reveries.errors import InputFileError, UsageError
+from reveries.errors import InputFileError
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from tests.client.test_tui import HOSTILE
 from tests.fakes.daemon import NOW
@@ -164,15 +162,3 @@ def test_a_picture_is_written_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="cannot be written"):
         write_svg(shown([node("e0")], []), tmp_path / "no" / "memory.svg", "dusk")
-
-
-def test_a_png_without_its_library_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=rf"{re.escape(sys.executable)} -m pip install 'resvg-py<1'"):
-        write_png(shown([node("e0")], []), tmp_path / "memory.png", "dusk", library="no_such_library_here")
-    assert not (tmp_path / "memory.png").exists()
-
-
-def test_a_png_is_a_png(tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py", reason="the extra 'pictures' is not installed")
-    write_png(shown([node("e0"), node("e1")], [GraphTie("e0", "e1", "causal", 0.5, True)]), tmp_path / "m.png", "dusk")
-    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")

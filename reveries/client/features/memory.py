@@ -127,36 +127,30 @@ def show_timeline_command(since: str, until: str, limit: int, as_json: bool) -> 
 @click.option("--around", default="", metavar="ID", help="Draw what is linked to this episode.")
 @click.option("--for", "cue", default="", help="Draw what is recalled for this text, and what is linked to it.")
 @click.option("--svg", type=PathToCreate(dir_okay=False), default=None, help="Write an SVG file (opens in a browser).")
-@click.option("--png", type=PathToCreate(dir_okay=False), default=None, help="Write a PNG file.")
 @click.option("--limit", type=click.IntRange(2, 120), default=24, show_default=True, help="The most episodes to draw.")
 @click.option("--light", is_flag=True, help="Use a light background.")
 @json_option(protocol.Neighbourhood, help="Print one JSON object: nodes and ties.")
-def draw_memory_command(
-    around: str, cue: str, svg: str | None, png: str | None, limit: int, light: bool, as_json: bool
-) -> None:
+def draw_memory_command(around: str, cue: str, svg: str | None, limit: int, light: bool, as_json: bool) -> None:
     """Draw a part of the memory: episodes and the links between them. Larger episodes matter more, brighter ones are
     newer. Without --around and --for: around the most salient episodes."""
     from pathlib import Path
 
-    from reveries.client.picture import write_png, write_svg
+    from reveries.client.picture import write_svg
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError
 
-    if not (svg or png or as_json):
+    if not (svg or as_json):
         raise UsageError("Say where to save the picture.", advice="For example: reveries memory graph --svg memory.svg")
     shown = ask_mind(
         lambda new_id: protocol.AskNeighbourhood(new_id, around[:100], cue[:10_000], limit), protocol.Neighbourhood
     )
     if svg:
         write_svg(shown, Path(svg), "day" if light else "dusk")
-    if png:
-        write_png(shown, Path(png), "day" if light else "dusk")
     if as_json:
         show_json(shown)
-    else:
-        for name in filter(None, (svg, png)):
-            say(f"Wrote {name}: {len(shown.nodes)} episodes and their links.")
+    elif svg:
+        say(f"Wrote {svg}: {len(shown.nodes)} episodes and their links.")
 
 
 command.add_command(contradictions_command)

@@ -19,7 +19,6 @@ from reveries.client.talk_page import conversation_markdown
 from reveries.client.tui.browser import Browser, BrowserListing
 from reveries.client.tui.conversation_app import ConversationApp
 from reveries.client.tui.forget_pane import ForgetPane
-from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.history_listings import ConversationListing, PastWordsListing, SleepListing, ThoughtListing
 from reveries.client.tui.long_commands import LongCommands
 from reveries.client.tui.memory_listings import MemoryListing, RecalledListing
@@ -65,7 +64,6 @@ class CommandActions:
             "/newest": self._newest,
             "/recalled": self._show_recalled,
             "/memory": self._memory,
-            "/graph": self._graph,
             "/forget": self._open_forget_pane,
             "/thoughts": self._thoughts,
             "/sleeps": self._sleeps,
@@ -242,10 +240,6 @@ class CommandActions:
 
     async def _memory(self, words: str) -> None:
         await self._browse(MemoryListing(self._app.link.ask, self._app.clock), words)
-
-    async def _graph(self, words: str) -> None:
-        app = self._app
-        await app.push_screen_wait(GraphPane(MindQueries(app.link.ask, app.clock), cue=words))
 
     async def _open_forget_pane(self, words: str) -> None:
         app = self._app

@@ -53,7 +53,7 @@ KEYS: Final = [
     _key_binding("sleeps", "f5", "Sleep passes", "/sleeps"),
     _key_binding("thoughts", "f6", "Thoughts", "/thoughts"),
     _key_binding("status", "f7", "Status", "/status"),
-    _key_binding("graph", "f9", "Its memory as a picture", "/graph"),
+    _key_binding("graph", "f9", "What belongs together in its memory", "/graph"),
     _key_binding("projects", "f10", "Projects", "/projects"),
     _key_binding("conversations", "f8", "Conversations", "/resume"),
 ]

@@ -48,12 +48,6 @@ def help_sections(keys: KeySettings) -> dict[str, tuple[_Row, ...]]:
             ("letters", "the actions in the line below"),
             ("esc", "close"),
         ),
-        "the graph": (
-            ("arrows, tab", "another memory"),
-            ("enter, backspace", "go there, and back"),
-            ("i, w", "details; why it was recalled"),
-            ("esc", "close"),
-        ),
         "forgetting": (
             ("the word, enter", "confirm"),
             ("up, down, pgup, pgdn", "scroll"),

@@ -10,7 +10,6 @@ from reveries.client.features.project_pages import project_page
 from reveries.client.render import Page
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenScreen, ReloadList
 from reveries.client.tui.forget_pane import ForgetPane
-from reveries.client.tui.graph_pane import GraphPane
 from reveries.client.tui.mind_queries import MindQueries, bar_row, list_row
 from reveries.client.wording import ago
 from reveries.clock import Clock
@@ -20,7 +19,6 @@ _SEARCH_LIMIT: Final = 30
 _WHY: Final = BrowserAction("w", "why recalled")
 _INSPECT: Final = BrowserAction("i", "details")
 _LINKS: Final = BrowserAction("l", "links")
-_GRAPH: Final = BrowserAction("g", "graph")
 _PIN: Final = BrowserAction("p", "pin or unpin")
 _WEIGH: Final = BrowserAction("s", "salience", prompt="How much does it matter? 0 to 1")
 _CORRECT: Final = BrowserAction("c", "correct", prompt="What is right instead? Both are kept; your text ranks first")
@@ -34,7 +32,7 @@ class MemoryListing(MindQueries):
     title = "what it remembers"
     placeholder = "search memory"
     empty_text = "Nothing was recalled for that."
-    actions = (_WHY, _INSPECT, _LINKS, _GRAPH, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
+    actions = (_WHY, _INSPECT, _LINKS, _PIN, _WEIGH, _CORRECT, _FORGET, _ERASE)
 
     def __init__(self, ask: AskCallback, clock: Clock) -> None:
         super().__init__(ask, clock)
@@ -65,8 +63,6 @@ class MemoryListing(MindQueries):
         if action is _LINKS:
             self._linked_with = key
             return ReloadList()
-        if action is _GRAPH:
-            return OpenScreen(GraphPane(self, around=key))
         if action in (_FORGET, _ERASE):
             return OpenScreen(ForgetPane(self, key, erase=action is _ERASE))
         if action is _WHY:

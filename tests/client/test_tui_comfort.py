@@ -298,7 +298,7 @@ async def test_the_whole_conversation_is_exported_not_only_what_is_shown(
         await until(pilot, lambda: app.is_attached_to_mind)
         app.composer.write(f"/export {tmp_path / 'talk.md'}")
         await pilot.press("enter")
-        await until(pilot, lambda: "702 turns written to /tmp" in text_of(app))
+        await until(pilot, lambda: "702 turns written to" in text_of(app))
         text = (tmp_path / "talk.md").read_text()
         assert [text.count(f"turn {number}\n") for number in (0, 350, 701)] == [1, 1, 1]
 

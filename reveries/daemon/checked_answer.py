@@ -6,6 +6,7 @@ anew: with the line that answers before it, or, where none does, with an answer 
 haven't told me").
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -64,7 +65,7 @@ class CheckedModel:
                 beginning = _beginning_of(text)
                 if isinstance(event, Delta) and beginning == text.strip():
                     continue
-                if self._adds_facts(beginning, prompt) and not (is_first and await self._is_of_others()):
+                if await self._adds_facts(beginning, prompt) and not (is_first and await self._is_of_others()):
                     return
                 is_checked = True
                 for earlier in held:
@@ -96,14 +97,15 @@ class CheckedModel:
                 is_cut = isinstance(event, Finished) and event.reason is FinishReason.LENGTH
                 if len(sentences) > 1 or (isinstance(event, Finished) and not is_cut):
                     is_whole = sentences[0] != self.question.untold
-                    adds = self._adds_facts(sentences[0], prompt)
+                    adds = await self._adds_facts(sentences[0], prompt)
                     return sentences[0] if is_whole and not adds else self.question.untold_whole
         return self.question.untold_whole
 
-    def _adds_facts(self, sentence: str, prompt: Prompt) -> bool:
-        """Whether it adds facts to what the owner said: the model's own words may be made up."""
-        told = [message.text for message in prompt.messages if message.role == "user"]
-        return adds_facts(sentence, told, self.question.words)
+    async def _adds_facts(self, sentence: str, prompt: Prompt) -> bool:
+        """Whether it adds facts to what the owner said and to the mind's own name, which the system line says: the
+        model's own words may be made up."""
+        told = [message.text for message in prompt.messages if message.role != "assistant"]
+        return await asyncio.to_thread(adds_facts, sentence, told, self.question.words)
 
 
 def _beginning_of(text: str) -> str:

@@ -6,6 +6,7 @@ The name is a local model of the manifest, "ollama/<name>" or "<hosted provider>
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from reveries.api_keys import find_api_key
 from reveries.clock import Clock
@@ -22,6 +23,7 @@ from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.onnx_embedding import MODEL_ID as MINILM_ID
 from reveries.llm.onnx_embedding import OnnxEmbedder
+from reveries.llm.prices import price_of
 from reveries.llm.remote_embedding import GuardedEmbedder, RemoteEmbedder
 from reveries.memory.memory import Memory
 from reveries.redaction import redact
@@ -52,7 +54,7 @@ def build_embedding(llm: LlmSettings, ledger: Ledger, circuits: Circuits) -> Emb
     cache = EmbeddingCache(ledger.database)
 
     def meter(embedder: Embedder) -> Embedder:
-        metered = MeteredEmbedder(embedder, ledger, cache)
+        metered = MeteredEmbedder(embedder, ledger, cache, partial(price_of, llm=llm))
         return GuardedEmbedder(metered, circuits) if isinstance(embedder, RemoteEmbedder) else metered
 
     def find_old(model_id: str) -> Embedder | None:

@@ -21,7 +21,7 @@ from reveries.errors import ModelUnavailableError, ReveriesError
 from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, ChatModel, Embedder, Role
 from reveries.llm.budget import CALL_MARGIN_SECONDS, Ledger
-from reveries.llm.choose import ModelChoice, choose_fallbacks, choose_models
+from reveries.llm.choose import HOSTED_PROVIDERS, ModelChoice, choose_fallbacks, choose_models
 from reveries.llm.circuits import Circuits
 from reveries.llm.embedded import KEPT_SUFFIX, SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.endpoints import endpoint_of, uses_base_url
@@ -190,7 +190,8 @@ async def build_models(
         for number, (name, choice) in enumerate(wanted.items())
     }
     await asyncio.to_thread(_remove_unused_kept_files, home, adapters.values())
-    if any(choice.is_hosted for choice in wanted.values()):
+    is_embedder_hosted = llm.embedding_model.partition("/")[0] in HOSTED_PROVIDERS
+    if is_embedder_hosted or any(choice.is_hosted for choice in wanted.values()):
         await asyncio.to_thread(read_library_prices)
     # The usage that a custom endpoint reports is not trusted.
     doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}

@@ -23,6 +23,11 @@ MOST_WORDS_UNMARKED: Final = 10
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _CLAUSE = re.compile(r"[.,;:!?\u2026\u2013\u2014\n]+|\b(?:and|und|et|y|e|en|og)\b")
 _GENITIVE = re.compile(r"['\u2019]s$")
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb"
+    r"|(?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)"
+)
+_FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +35,13 @@ class PersonalWords:
     """The words of one language; phrases stand as their words joined by blanks."""
 
     language: str
-    own: frozenset[str]
+    own: tuple[str, ...]
     whose: frozenset[str]
     asks: tuple[str, ...]
     general: tuple[str, ...]
     articles: frozenset[str]
     places: frozenset[str]
+    inside: frozenset[str]
     untold: str
     untold_whole: str
 
@@ -56,12 +62,13 @@ def _load() -> tuple[PersonalWords, ...]:
     return tuple(
         PersonalWords(
             language,
-            frozenset(table["self"]),
+            tuple(table["self"]),
             frozenset(table["whose"]),
             tuple(table["asks"]),
             tuple(table["general"]),
             frozenset(table["articles"]),
             frozenset(table["places"]),
+            frozenset(table["inside"]),
             table["untold"],
             table["untold_whole"],
         )
@@ -87,8 +94,9 @@ def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQu
         is_asked = len(tokens) <= MOST_WORDS and _has_phrase(language.asks, tokens)
     else:
         is_asked = _begins_question(language, tokens)
-    is_own = not language.own.isdisjoint(tokens) or _names_somebody(asked, owner_texts, language)
-    if not is_asked or not is_own or _has_phrase(language.general, tokens):
+    if not is_asked or _has_phrase(language.general, tokens) or _is_sum(asked):
+        return None
+    if not _has_phrase(language.own, _own_tokens(asked)) and not _names_somebody(asked, owner_texts, language):
         return None
     return PersonalQuestion(words, language.untold, language.untold_whole)
 
@@ -120,10 +128,28 @@ def _tokens(text: str) -> list[str]:
     return [token.replace("\u2019", "'") for token in _TOKEN.findall(text.casefold())]
 
 
+def _own_tokens(asked: str) -> list[str]:
+    """Return the words that stand for themselves: neither quoted nor, by a capital, part of a name ("My Way", "the US",
+    "Elizabeth I")."""
+    words = _TOKEN.findall(_QUOTED.sub(" ", asked))
+    is_capital = [place > 0 and word[0].isupper() and not asked.isupper() for place, word in enumerate(words)]
+    return [
+        token
+        for word, is_name, follows_name in zip(words, is_capital, [False, *is_capital], strict=False)
+        for token in _tokens(word)
+        if not (follows_name if token.partition("'")[0] == "i" else is_name)
+    ]
+
+
+def _is_sum(asked: str) -> bool:
+    """Whether something is to be computed: its result was never said."""
+    return "%" in asked or len(_FIGURES.findall(asked)) > 1
+
+
 def _score(language: PersonalWords, tokens: Collection[str]) -> int:
     """How many of its words a sentence has."""
-    phrases = (*language.asks, *language.general)
-    words = language.own.union(*(phrase.split() for phrase in phrases))
+    phrases = (*language.own, *language.asks, *language.general)
+    words = {word for phrase in phrases for word in phrase.split()}
     return sum(token in words for token in tokens)
 
 
@@ -139,15 +165,29 @@ def _names_somebody(asked: str, owner_texts: Sequence[str], language: PersonalWo
     anybody: set[str] = set()
     for before, token in itertools.pairwise(_TOKEN.findall(asked)):
         if _may_be_name(token, language) and not _precedes_noun(before.casefold(), language):
-            (people if before.casefold() in language.places else anybody).add(_bare(token))
-    said = {_bare(token) for text in owner_texts for token in _TOKEN.findall(text) if anybody}
+            (people if before.casefold() in language.places else anybody).add(_without_genitive(token))
     told_of = {_bare(name) for text in owner_texts for name in _people_in(text, language) if people}
-    return not anybody.isdisjoint(said) or not people.isdisjoint(told_of)
+    return bool({_bare(name) for name in people} & told_of) or (
+        bool(anybody) and _told_of(anybody, owner_texts, language)
+    )
+
+
+def _told_of(names: Collection[str], owner_texts: Sequence[str], language: PersonalWords) -> bool:
+    """Whether the owner wrote one of `names`, which is no place for all that was told ("in Norway"). A name with a
+    capital is none of the owner's words without one: an apple is not Apple."""
+    texts = [["", *_TOKEN.findall(text)] for text in owner_texts]
+    pairs = [
+        (before.casefold(), _without_genitive(token)) for text in texts for before, token in itertools.pairwise(text)
+    ]
+    written = {token for _, token in pairs}
+    written |= {_bare(token) for token in written}
+    inside = {_bare(token) for before, token in pairs if before in language.inside}
+    return any(name in written and _bare(name) not in inside for name in names)
 
 
 def _may_be_name(token: str, language: PersonalWords) -> bool:
     has_mark = token[0].isupper() or bool(_GENITIVE.search(token))
-    return has_mark and token.casefold() not in language.articles
+    return has_mark and token.casefold() not in language.articles and token.casefold() not in language.own
 
 
 def _people_in(text: str, language: PersonalWords) -> Iterator[str]:
@@ -166,6 +206,10 @@ def _precedes_noun(word: str, language: PersonalWords) -> bool:
     return word in language.articles or (language.language == "de" and word.endswith(("e", "en", "er", "es", "em")))
 
 
+def _without_genitive(token: str) -> str:
+    return _GENITIVE.sub("", token).rstrip("s")
+
+
 def _bare(token: str) -> str:
     """Return a name as it is compared: without case and genitive."""
-    return _GENITIVE.sub("", token.casefold()).rstrip("s")
+    return _without_genitive(token.casefold())

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,11 +88,19 @@ class EmbeddingCache:
 class MeteredEmbedder:
     """`embedder` behind `ledger` and `cache`. Owns `embedder`: closing it closes both."""
 
-    def __init__(self, embedder: Embedder, ledger: Ledger, cache: EmbeddingCache) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        ledger: Ledger,
+        cache: EmbeddingCache,
+        find_price: Callable[[str], Price] = price_of,
+    ) -> None:
         self._embedder = embedder
         self._ledger = ledger
         self._cache = cache
-        self._price = _price_of(embedder)
+        # An embedder that is not called over HTTP runs in this process.
+        is_remote = isinstance(embedder, RemoteEmbedder)
+        self._price = find_price(embedder.model_id) if is_remote else Price(0.0, 0.0)
         self._remembered: OrderedDict[str, Vector] = OrderedDict()
         self._waiting: list[_Request] = []
         self._calling = asyncio.Lock()
@@ -227,11 +235,6 @@ class MeteredEmbedder:
             self._remembered[content_hash(text)] = vector
         while len(self._remembered) > REMEMBERED_TEXTS:
             self._remembered.popitem(last=False)
-
-
-def _price_of(embedder: Embedder) -> Price:
-    """Return the price; an embedder that is not called over HTTP runs in this process."""
-    return price_of(embedder.model_id) if isinstance(embedder, RemoteEmbedder) else Price(0.0, 0.0)
 
 
 def content_hash(text: str) -> str:

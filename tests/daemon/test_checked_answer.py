@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reveries.daemon import added_facts
 from reveries.daemon.added_facts import adds_facts
 from reveries.daemon.personal_answers import lines_for
 from reveries.llm.base import Vector
@@ -36,6 +37,18 @@ def test_hours_and_words_for_numbers_are_the_same_in_figures() -> None:
     assert adds_facts("Der Maler will 40 Euro.", told, "Was will der Maler?") is False
     assert adds_facts("Er geht um 7 Uhr 15.", told, "Wann geht der Zug?") is False
     assert adds_facts("Er geht um 8 Uhr 15.", told, "Wann geht der Zug?") is True
+
+
+def test_a_long_history_is_read_for_number_words_only_if_a_number_is_missing_and_each_word_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(added_facts, "read_number_words", lambda word: asked.append(word))
+    told = ["We have 3 goats and a dog"] * 200
+    assert adds_facts("You have 3 goats.", told, "How many?") is False
+    assert asked == []
+    assert adds_facts("You have 4 goats.", told, "How many?") is True
+    assert len(asked) == len(set(asked))
 
 
 NAMES = ["His name", " is Sven.", " A nice man."]

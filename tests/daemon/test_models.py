@@ -9,7 +9,7 @@ from reveries.daemon.checkup import check_models
 from reveries.daemon.models import Models, build_models
 from reveries.daemon.models_overview import models_overview
 from reveries.db.database import Database
-from reveries.errors import ConfigError, ModelFault, ModelMissingError, ModelUnavailableError
+from reveries.errors import BudgetExceededError, ConfigError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
@@ -52,6 +52,23 @@ async def test_roles_of_one_model_share_one_process(home: Home, database: Databa
     used = [candidate.model for role in CHAT_ROLES for candidate in _role_model(models, role).candidates]
     assert used[0] is used[1] is used[2] is used[3]
     await models.aclose()
+
+
+async def test_an_embedder_in_no_price_list_costs_what_the_owner_says(
+    home: Home, database: Database, clock: HandClock
+) -> None:
+    own = {"embedding_model": "openai/of-my-own", "base_url": "http://127.0.0.1:9"}
+    texts = [f"{number} long texts of many words " * 60 for number in range(1000)]
+    dear = await _build(_settings(**own), home, database, clock)
+    with pytest.raises(BudgetExceededError):
+        await dear.embedding.embedder.embed(texts)
+    await dear.aclose()
+    free = await _build(
+        _settings(**own, unlisted_input_dollars=0.0, unlisted_output_dollars=0.0), home, database, clock
+    )
+    with pytest.raises(ModelUnavailableError):
+        await free.embedding.embedder.embed(texts)
+    await free.aclose()
 
 
 async def test_what_a_model_kept_of_a_talk_goes_when_it_is_no_longer_used(

@@ -4,7 +4,12 @@ import pytest
 
 from reveries.daemon.personal_questions import LANGUAGES, read_personal_question
 
-SAID = ["My brother Ola builds boats.", "Mein Sohn Till spielt Geige.", "we flew to Peru, tess hated it"]
+SAID = [
+    "My brother Ola builds boats.",
+    "Mein Sohn Till spielt Geige.",
+    "we flew to Peru, tess hated it",
+    "We live in Norway, I eat an apple.",
+]
 
 
 @pytest.mark.parametrize(
@@ -14,6 +19,10 @@ SAID = ["My brother Ola builds boats.", "Mein Sohn Till spielt Geige.", "we flew
         ("Morning! How old did I say my aunt is?", "You haven't told me"),
         ("whats my shoe size again", "You haven't told me"),
         ("Where does Ola live?", "You haven't told me"),
+        ("WHERE DO I LIVE?", "You haven't told me"),
+        ("When did Ola and I meet?", "You haven't told me"),
+        ("What did I do on 14 May?", "You haven't told me"),
+        ("Dove sono nato?", "Non mi hai detto"),
         ("what is tess's surname?", "You haven't told me"),
         ("Wie heißt meine Vermieterin?", "Du hast mir nicht erzählt,"),
         ("Wie alt ist Till eigentlich?", "Du hast mir nicht erzählt,"),
@@ -51,6 +60,22 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
         "¿Quién pintó el Guernica?",
         "¿Qué puedo regalarle a mi tía?",
         "Wat is de hoofdstad van Peru?",
+        "What is the capital of the US?",
+        "When did World War I begin?",
+        "Who was Elizabeth I married to?",
+        "Who sang My Way?",
+        "When was Apple founded?",
+        "When did Norway become independent?",
+        "What is \u201cmy dog\u201d in French?",
+        "Where is the deepest gold mine?",
+        "How much is a 15% tip on my bill of 80 euros?",
+        "What is 12 times 14 for my homework?",
+        "What does my name mean?",
+        "Wann wurde die Mir gebaut?",
+        "Was bedeutet mein Vorname?",
+        "Quanti giorni ci sono in un anno?",
+        "Quali sono i pianeti?",
+        "Chi era Guido Reni?",
         "Hei!",
         "",
     ],

@@ -15,16 +15,15 @@ WHERE shown_at IS NULL AND dismissed_at IS NULL AND answered_in IS NULL
 ORDER BY written_at;
 
 -- name: to_show
--- Of those that wait, the ones that no words of the owner after :talk_after could have answered: sleep has read the words
--- that are newer than the note.
+-- Of those that wait, the ones that no words of the owner can have answered: sleep has read all that are newer than the
+-- note, or it has not come to the first of them since :talk_after, and may never.
 SELECT * FROM owner_notes
 WHERE shown_at IS NULL AND dismissed_at IS NULL AND answered_in IS NULL
     AND NOT EXISTS (SELECT 1 FROM monologue_log WHERE monologue_log.id = owner_notes.thought_id AND tainted = 1)
-    AND NOT EXISTS (
-        SELECT 1 FROM turns JOIN raw_experiences ON raw_experiences.id = turns.experience_id
-        WHERE turns.origin = 'owner' AND turns.said_at > max(owner_notes.written_at, :talk_after)
-            AND raw_experiences.processed = 0
-    )
+    AND coalesce((
+        SELECT min(turns.said_at) FROM turns JOIN raw_experiences ON raw_experiences.id = turns.experience_id
+        WHERE turns.origin = 'owner' AND turns.said_at > owner_notes.written_at AND raw_experiences.processed = 0
+    ), :talk_after) <= :talk_after
 ORDER BY written_at;
 
 -- name: mark_answered

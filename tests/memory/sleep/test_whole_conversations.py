@@ -490,6 +490,20 @@ async def test_a_note_that_was_answered_before_it_was_read_is_not_delivered_unle
         assert [note.id for note in await notes.show(1.0)] == ["n1", "n2"]
 
 
+async def test_a_note_is_shown_after_a_day_though_the_owner_talks_daily_and_sleep_never_comes(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        notes = OwnerNotes(memory._parts.database, clock)
+        await _note(memory, "n1", NOW, "How did the biopsy go?")
+        for _ in range(2):
+            await clock.advance(14 * 3600)
+            await talk(memory, ("Only rain today.", "Yes."))
+            assert await notes.show(1.0) == []
+        await clock.advance(14 * 3600)
+        await talk(memory, ("And again.", "Yes."))
+        assert [note.id for note in await notes.show(1.0)] == ["n1"]
+
+
 async def test_words_from_before_a_note_do_not_answer_it(tmp_path: Path) -> None:
     async with open_memory(tmp_path) as memory:
         await talk(memory, *EVENING)

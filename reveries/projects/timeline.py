@@ -20,10 +20,18 @@ _OVERDUE_DAYS: Final = 90
 """What was due longer ago is history."""
 _FEWEST_ADDED: Final = 2
 _TOTAL: Final = re.compile(
-    r"\b(?:total(?:e|t|en)?|sum(?:me|ma)?|somme|suma|totaal|altogether|gesamt\w*|insgesamt|in all|à payer|budget)\b",
+    r"\b(?:(?:sub|sous-|zwischen|end|teil|del)?(?:total(?:e|t|en)?|sum(?:me|ma)?|totaal)|somme|suma|altogether|"
+    r"gesamt\w*|insgesamt|in all|à payer|budget|balance|saldo|solde)\b",
     re.IGNORECASE,
 )
 """A row that adds others up already is not added again."""
+_MONEY_BACK: Final = re.compile(
+    r"\b(?:refund\w*|reimburse\w*|credit note|discount|gutschrift|(?:rück)?erstatt\w*|rückzahlung|rabatt|skonto|"
+    r"rembours\w*|avoir|remise|reembolso|devoluci[oó]n|abono|descuento|rimbors\w*|nota di credito|sconto|"
+    r"terugbetal\w*|teruggave|restitutie|korting|refusjon|tilbakebetal\w*)\b",
+    re.IGNORECASE,
+)
+"""Such a row runs against the others. Where it has no minus, nobody can tell which way it is meant."""
 
 
 class Due(StrEnum):
@@ -96,7 +104,8 @@ def _due_on(day: date, today: date) -> Due:
 
 def add_tables(found: ProjectFacts) -> list[TableSum]:
     """Return the sums of tables, by document and currency. A row with several amounts, or one that says a total, is not
-    added, and neither is what stands in running text or a list: there is no telling whether that belongs together."""
+    added, and neither is what stands in running text or a list: there is no telling whether that belongs together. A
+    sum with a refund that has no minus is not shown."""
     sums: list[TableSum] = []
     for name, facts in groupby(found.facts, key=lambda fact: fact.document):
         amounts = [fact for fact in facts if fact.kind is FactKind.AMOUNT]
@@ -121,10 +130,14 @@ def _sums_of_rows(name: str, lines: Sequence[str], amounts: Sequence[Fact]) -> I
     added = [fact for fact in amounts if counts[fact.line] == 1 and not _TOTAL.search(fact.text)]
     for unit in sorted({fact.unit or "" for fact in added}):
         of_unit = [fact for fact in added if fact.unit == unit and fact.quantity is not None]
-        if len(of_unit) >= _FEWEST_ADDED:
+        if len(of_unit) >= _FEWEST_ADDED and not any(map(_is_unsigned_refund, of_unit)):
             total = round(sum(fact.quantity.number for fact in of_unit if fact.quantity is not None), 2)
             subject = _heading_above(lines, of_unit[0].line)
             yield TableSum(subject, total, unit, len(of_unit), name, of_unit[0].line)
+
+
+def _is_unsigned_refund(fact: Fact) -> bool:
+    return fact.quantity is not None and fact.quantity.number > 0 and _MONEY_BACK.search(fact.text) is not None
 
 
 def _heading_above(lines: Sequence[str], line: int) -> str:

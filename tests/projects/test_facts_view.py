@@ -134,9 +134,25 @@ def test_what_was_called_off_is_in_no_timeline_and_what_was_missed_is_overdue() 
     [
         ("costs_csv", "what,price\nlamps,12.50 EUR\nwire,7.50 EUR\nTotal,20.00 EUR\n", 20.0),
         ("costs_md", "# Costs\n\n| what | price |\n|---|---|\n| Lampen | 12,50 € |\n| Draht | 7,50 € |\n", 20.0),
+        ("back_csv", "what;price\nlamps;612,00\nlamps sent back;-120,00\n", 492.0),
+        (
+            "zurück_md",
+            "| was | Preis |\n|---|---|\n| Filz | 80,00 € |\n| retour | −35 € |\n| Garn | 5,- |\n",
+            50.0,
+        ),
+        ("ledger_md", "| item | amount |\n|---|---|\n| paint | £145.00 |\n| returned tin | (45.00) |\n", 100.0),
+        (
+            "retour_md",
+            "| quoi | prix |\n|---|---|\n| bois | 210 € |\n| clous | 10,00- |\n| vis | - 3 € |\n",
+            197.0,
+        ),
+        ("resa_md", "| voce | importo |\n|---|---|\n| vetro | € 90 |\n| reso | -€ 15,50 |\n", 74.5),
+        ("unsure_csv", "what;price\ncloth;80,00\nGutschrift;20,00\n", None),
         ("talk_md", "The lamps were 12.50 EUR and last year we paid 7.50 EUR.\n", None),
     ],
 )
-def test_only_tables_are_added_up_and_a_total_is_not_added_again(name: str, text: str, total: float | None) -> None:
+def test_tables_are_added_up_with_what_came_back_taken_off_and_no_total_twice(
+    name: str, text: str, total: float | None
+) -> None:
     sums = add_tables(facts_of(**{name: text}))
     assert [item.value for item in sums] == ([] if total is None else [total])

@@ -24,9 +24,18 @@ from reveries.knowledge.facts.quantities import find_quantities, main_currency, 
 from reveries.knowledge.facts.tables import read_table_facts
 from reveries.knowledge.facts.vocabulary import VOCABULARY, pattern_of
 
-_CANCELLED: Final = re.compile(
-    rf"(?<!\w){pattern_of((*VOCABULARY.words('cancelled'), *VOCABULARY.words('denied')))}(?!\w)", re.IGNORECASE
+_CANCELLED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('cancelled'))}(?!\w)", re.IGNORECASE)
+_DENIED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('denied'))}(?!\w)", re.IGNORECASE)
+_UNTIL: Final = re.compile(r"\b(?:until|before|bis|vor|avant|antes|prima|voor|før)\b", re.IGNORECASE)
+"""A denial with such a word reaches forward only, to the day that it names."""
+_CLAUSE: Final = re.compile(r"[,;:–—]|\b(?:but|sondern|aber|mais|pero|sino|ma|maar|men)\b", re.IGNORECASE)
+_PRONOUN: Final = re.compile(
+    r"\W*(?:(?:it|that|this|das|es|dies|er|sie|cela|ça|il|elle|dit|dat|die|hij|den|det|dette)\s+"
+    r"(?:is|was|has been|will be|got|ist|wurde|wird|fällt|entfällt|est|a été|n'aura|wordt|werd|gaat|er|ble|blir)|"
+    r"c['’]est|è|è stat[oa]|viene|está|fue|ha sido|queda|se (?:cancela|suspende))\b",
+    re.IGNORECASE,
 )
+"""Begins a sentence about what the one before it speaks of."""
 _SENTENCE_END: Final = re.compile(r"[.!?…](?=\s+[^\W\d_a-zà-ÿ]|\s*$)|;\s|\n\s*\n")
 _NUMBER_LIKE: Final = re.compile(
     r"\+?\d[\d\s/()-]{6,}\d|\b(?:isbn|ismn|issn|iban|tel|telefon|phone|teléfono|ref|nr|no|nº|n°)\b\.?:?\s*[\w/.-]*\d[\w/.-]*(?:[\s-]\d+)*",
@@ -193,28 +202,57 @@ def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> F
         bound = Bound.BY
     elif is_start(block.text, mention.start):
         bound = Bound.FROM
-    sentence = _sentence_around(block.text, mention.start, mention.end)
-    is_cancelled = _CANCELLED.search(sentence) is not None and not is_moved_to(block.text, mention.start)
+    is_cancelled = _is_called_off(block.text, mention) and not is_moved_to(block.text, mention.start)
     day = Day(mention.first, mention.last, time, bound, is_cancelled)
     return replace(fact, day=day)
 
 
-def _sentence_around(text: str, start: int, end: int) -> str:
-    first, last = _sentence_bounds(text, start, end)
-    return text[first:last]
+def _is_called_off(text: str, mention: DayMention) -> bool:
+    """Whether the sentence around a day calls it off or denies it, or the next one does with a pronoun."""
+    first, last = _sentence_bounds(text, mention.start, mention.end)
+    if _CANCELLED.search(text, first, last):
+        return True
+    for denial in _DENIED.finditer(text, first, last):
+        is_before = denial.end() <= mention.start
+        between = text[denial.end() : mention.start]
+        if is_before and not _CLAUSE.search(between) and not re.search(r"\d(?!.{0,12}$)", between):
+            return True
+        if not is_before and not _UNTIL.search(denial.group()):
+            return True
+    following = text[last : _sentence_bounds(text, last, last + 1)[1]]
+    return (
+        _PRONOUN.match(following) is not None
+        and _CANCELLED.search(following) is not None
+        and re.search(r"\d", following) is None
+    )
 
 
 def _sentence_bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the sentence around `start` to `end` begins and ends; a short line ends one."""
+    """Return where the sentence around `start` to `end` begins and ends."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    ends += [
-        match.end()
-        for match in re.finditer(r"\n", text)
-        if match.start() - text.rfind("\n", 0, match.start()) <= _FULL_LINE_CHARS
-        and not text[match.end() :][:1].islower()
-    ]
+    ends += [match.end() for match in re.finditer(r"\n", text) if not _goes_on(text, match.start())]
     first = max((at for at in ends if at <= start), default=0)
     return first, min((at for at in ends if at >= end), default=len(text))
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether the sentence of the line that ends at `at` goes on in the next: the line breaks off at a small word or
+    a comma, or it is full and the next begins small, or fills as much as this one."""
+    line = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \x00")
+    following = text[at + 1 :].lstrip(" >\x00").partition("\n")[0]
+    last_word = re.search(r"([^\W\d_]+)$", line)
+    if last_word is not None and last_word[1].casefold() in VOCABULARY.stop_words:
+        return True
+    if len(line) <= _FULL_LINE_CHARS:
+        return False
+    return line.endswith(",") or following[:1].islower() or _is_full_at(text, line, following)
+
+
+def _is_full_at(text: str, line: str, following: str) -> bool:
+    """Whether the first word of the following line did not fit behind `line` any more, as another line shows."""
+    others = [len(other) for other in text.split("\n") if other.rstrip() != line]
+    fitting = max(others, default=0)
+    return fitting > _FULL_LINE_CHARS and len(line) + 1 + len(following.partition(" ")[0]) > fitting
 
 
 def _time_of(

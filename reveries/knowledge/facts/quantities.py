@@ -52,6 +52,8 @@ _BARE_PRICE = re.compile(
     r"(?<![\w.,:/])(?:(?P<n>\d{1,6}(?:\.\d{3})*,\d\d)(?![\d.,/]|\s?(?:h|uhr|°))|(?P<round>\d{1,3}(?:[. ]\d{3})*),[-–])"
 )
 """Two decimals behind a comma without a unit: in a list of expenses, money."""
+_MINUS_BEFORE = re.compile(r"(?:^|[\s(:;|])[-−]$")
+"""A minus stands directly at its number, or at its currency; with a blank it is a dash."""
 _AFTER_COST = re.compile(rf"\b{_COST}\s*:?\s+(?P<n>{FIGURES})(?![\d%]|\s?{_UNIT}(?!\w))", re.IGNORECASE)
 _FOR_EACH = re.compile(rf"(?<![\w.,:/])(?P<n>{FIGURES})\s+{alternation(VOCABULARY.words('rate'))}(?!\w)", re.IGNORECASE)
 """A number for a night or a head, without a unit: a price."""
@@ -126,6 +128,7 @@ def _money(text: str, is_comma_decimal: bool | None) -> Iterator[QuantityMention
     for pattern in (_MONEY_BEFORE, _MONEY_AFTER):
         for match in pattern.finditer(text):
             number = _read(match["n"], is_comma_decimal)
+            number = -number if number and _MINUS_BEFORE.search(text[: match.start()]) else number
             is_rate = number == 1 and re.match(r"\s*=", text[match.end() :])
             if number is not None and not is_rate:
                 large = _LARGE.get((match["large"] or "").casefold(), 1.0)
@@ -168,6 +171,7 @@ def _implied_money(text: str, currency: str) -> Iterator[QuantityMention]:
         for match in pattern.finditer(text):
             name = "n" if match["n"] else "round"
             number = _read(match[name], True if pattern is _BARE_PRICE else None)
+            number = -number if number and _MINUS_BEFORE.search(text[: match.start()]) else number
             if number is not None:
                 yield QuantityMention(match.start(name), match.end(name), Quantity(number, currency, "money"))
 

@@ -23,11 +23,16 @@ _AMOUNT_COLUMN: Final = re.compile(
 )
 _CURRENCY_COLUMN: Final = re.compile(r"^(?:currency|währung|moneda|devise|valuta|cur)$", re.IGNORECASE)
 _CURRENCY: Final = re.compile(rf"(?<!\w){alternation(VOCABULARY.currencies)}(?!\w)", re.IGNORECASE)
-
+_CURRENCY_NAME: Final = re.compile(rf"(?<![^\W\d_]){alternation(VOCABULARY.currencies)}(?![^\W\d_])", re.IGNORECASE)
 
 _FEWEST_ROWS: Final = 3
 """A heading and two rows; in Markdown the line of dashes counts."""
 _DASHES: Final = re.compile(r"^[\s|:-]+$")
+_NO_CENTS: Final = re.compile(r"(?<=\d)[.,][-–—]+")
+"""35,- and 35.–: a round sum, not one below zero."""
+_MINUS: Final = "-−–"
+_BELOW_ZERO: Final = re.compile(rf"\((?P<in>[{_MINUS}]?[\d.,'’]+)\)|[{_MINUS}][\d.,'’]+|[\d.,'’]+[{_MINUS}]")
+"""-120,00 and 120,00- and, as accountants write it, (120.00)."""
 
 _Row = tuple[Line, list[str]]
 
@@ -68,22 +73,32 @@ class _TableReading:
         return VOCABULARY.currencies.get(named.strip().casefold(), self.main_currency)
 
     def _read_cell(self, at: Fact, cell: str, place: int, columns: _Columns, currency: str) -> Iterator[Fact]:
+        sign, cell = _split_sign(cell)
         number = self._number(cell)
         if number and place in columns.amounts:
-            yield _with_quantity(at, Quantity(number, columns.amounts[place] or currency, "money"))
+            yield _with_quantity(at, Quantity(sign * number, columns.amounts[place] or currency, "money"))
         elif number and place in columns.measures:
-            yield _with_quantity(at, Quantity(number, *columns.measures[place]))
+            yield _with_quantity(at, Quantity(sign * number, *columns.measures[place]))
         elif days := find_days(cell, at.written_on or date.min, self.order):
             yield from (replace(at, day=Day(mention.first, mention.last)) for mention in days)
         elif place not in columns.dates:
             found = find_quantities(cell, is_comma_decimal=self.is_comma_decimal)
-            yield from (_with_quantity(at, mention.quantity) for mention in found)
+            quantities = (mention.quantity for mention in found)
+            yield from (_with_quantity(at, replace(value, number=sign * value.number)) for value in quantities)
 
     def _number(self, cell: str) -> float | None:
         """Return the number of a cell that holds nothing else."""
-        if re.fullmatch(r"[-−+]?[\d.,\s'’]+", cell) is None:
+        if re.fullmatch(r"\+?[\d.,\s'’]+", cell) is None:
             return None
-        return read_figures(cell.lstrip("-−+"), is_comma_decimal=self.is_comma_decimal)
+        return read_figures(cell.lstrip("+"), is_comma_decimal=self.is_comma_decimal)
+
+
+def _split_sign(cell: str) -> tuple[float, str]:
+    """Return -1.0 and the cell without its sign if it holds a sum below zero, else 1.0 and the cell."""
+    bare = re.sub(r"\s", "", _CURRENCY_NAME.sub("", _NO_CENTS.sub("", cell)))
+    if _BELOW_ZERO.fullmatch(bare) is None:
+        return 1.0, cell
+    return -1.0, re.sub(rf"[{_MINUS}()]", "", _NO_CENTS.sub("", cell)).strip()
 
 
 def read_table_facts(

@@ -96,6 +96,28 @@ def test_cancelled_days_and_deadlines_are_told_apart() -> None:
     assert (due.day.bound, due.day.status_on(TODAY)) == (Bound.BY, DayStatus.AHEAD)
 
 
+def test_a_denial_reaches_only_the_day_that_it_speaks_of() -> None:
+    for text in (
+        "No painting in the whole of the upper floor until 9 December, says Mr Holm\nDentist on 11 December at 9:00",
+        "nicht vor dem 9. dezember heizen, sonst springt putz\nschlüssel bei ute\nelternabend 11. dezember um 9 uhr",
+        "Pas avant le 9 décembre, dit le couvreur.\nRendez-vous le 11 décembre à 9h00",
+        "No antes del 9 de diciembre; la cita es el 11 de diciembre a las 9.00 h",
+        "Niet voor 9 december, maar de glaszetter komt op 11 december om 9:00",
+    ):
+        days = [fact for fact in facts_of(text, FactKind.DATE) if fact.value == "2026-12-11T09:00"]
+        assert [fact.day and fact.day.is_cancelled for fact in days] == [False], text
+    for text in (
+        "Rehearsal on 11 December. It is cancelled.",
+        "Probe am 11. Dezember. Sie fällt aus.",
+        "Prova l'11 dicembre. È annullata.",
+        "11 december: geen repetitie op de zolder",
+    ):
+        assert [fact.day and fact.day.is_cancelled for fact in facts_of(text, FactKind.DATE)] == [True], text
+    article = facts_of("Fest am 11. Dezember. Die Probe fällt aus.", FactKind.DATE)[0]
+    assert article.day is not None
+    assert not article.day.is_cancelled
+
+
 def test_who_writes_the_month_first_does_so_in_numbers_too() -> None:
     assert values("Flight Nov 30, 2026, back 12/09/2026. Grandma turns 90 on 1/15.", FactKind.DATE) == [
         "2026-11-30",

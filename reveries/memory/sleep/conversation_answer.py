@@ -150,6 +150,8 @@ class _Grounds:
         self.said_at = self.turns[-1].said_at if self.turns else asker.now
         self._owner_turns = [turn for turn in self.turns if turn.origin is Origin.OWNER]
         self.owner_words = "\n".join(turn.text for turn in self._owner_turns)
+        self.last_word_at = self._owner_turns[-1].said_at if self._owner_turns else self.said_at
+        """When the owner spoke last: thoughts that are read with a talk may be a day younger."""
         year = datetime.fromtimestamp(self.said_at).year
         # "Last spring" has a year that is not said.
         texts = [*known_texts(asker, earlier), f"{year - 1} {year} {year + 1}"]
@@ -207,7 +209,7 @@ def _cause_id(led_by: str, number: int, reading: Reading, things: KnownThings) -
 
 def _check_self(answer: SelfPart, grounds: _Grounds) -> SelfUpdate:
     return SelfUpdate(
-        said_at=grounds.said_at,
+        said_at=grounds.last_word_at,
         narrative=grounds.keep(answer.narrative, 300),
         communication_style=grounds.keep(answer.communication_style, 160),
         current_focus=grounds.keep(answer.current_focus, 100),
@@ -227,7 +229,7 @@ def _check_facts(answers: Iterable[FactStated], grounds: _Grounds) -> Iterator[N
         if turn is not None and shares_words(text, grounds.owner_words):
             replaced = [grounds.things.facts[name] for name in answer.replaces if name in grounds.things.facts]
             since, unit = day_at(answer.since, turn.said_at)
-            yield NewFact(text, since, tuple(replaced), unit)
+            yield NewFact(text, since, tuple(replaced), unit, turn.said_at)
 
 
 def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds: _Grounds) -> Iterator[StatementDay]:

@@ -64,6 +64,8 @@ class NewFact(msgspec.Struct, frozen=True):
     at: float
     replaces: tuple[str, ...] = ()
     unit: DayUnit = DayUnit.DAY
+    said_at: float = 0.0
+    """0: when all of the update was said."""
 
 
 class SelfUpdate(msgspec.Struct, frozen=True):
@@ -223,13 +225,13 @@ def _update_facts(model: SelfModel, update: SelfUpdate) -> SelfModel:
     ends: list[StatementDay] = []
     facts, days = list(model.owner_facts), list[StatementDay]()
     for fact in update.facts:
-        text = tidy_line(fact.text, _STATEMENT_MAX_CHARS)
-        if not terms_of(text) or _repeats(text, model.refused) or _is_past(model, text, update.said_at):
+        text, said_at = tidy_line(fact.text, _STATEMENT_MAX_CHARS), fact.said_at or update.said_at
+        if not terms_of(text) or _repeats(text, model.refused) or _is_past(model, text, said_at):
             continue
         if not _repeats(text, facts):
             facts.append(text)
-            days.append(StatementDay(text, fact.at, update.said_at, fact.unit))
-        ends += [StatementDay(old, fact.at, update.said_at) for old in fact.replaces if old != text]
+            days.append(StatementDay(text, fact.at, said_at, fact.unit))
+        ends += [StatementDay(old, fact.at, said_at) for old in fact.replaces if old != text]
     ends += update.ended
     ended = [end for end in ends if end.text in facts and _may_end(model, end)]
     gone = {end.text for end in ended}

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -446,6 +447,20 @@ async def test_thoughts_are_read_with_the_conversation_near_them_and_undone_with
         assert memory.self_model.owner_facts == before.owner_facts
         again, _ = await sleep_on(memory, *[answer_for()] * 2, trigger="owner")
         assert again.processed == 9
+
+
+async def test_a_thought_of_the_next_day_moves_no_day_of_the_talk_and_hides_no_later_words(tmp_path: Path) -> None:
+    clock = HandClock(NOW)
+    async with open_memory(tmp_path, clock) as memory:
+        await talk(memory, *MORNING)
+        await _thought(memory, "t1", NOW + 20 * 3600, "Lisbon has such a light.")
+        await sleep_on(memory, answer_for(LEARNED))
+        said_on = datetime.fromtimestamp(NOW)
+        model = memory.self_model
+        assert with_days(model, model.owner_facts) == (
+            f"Ana works at the library until noon. (as of {said_on:%a %-d %b %Y})",
+        )
+        assert {day.said_at for day in model.days} == {NOW}
 
 
 async def test_fresh_thoughts_alone_wait_for_a_conversation_and_old_ones_do_not(tmp_path: Path) -> None:

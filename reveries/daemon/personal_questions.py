@@ -27,6 +27,8 @@ _QUOTED = re.compile(
     r"\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|\u00ab[^\u00bb]*\u00bb"
     r"|(?<!\w)['\u2018][^'\u2018\u2019]*['\u2019](?!\w)"
 )
+_ADDRESS = re.compile(r",\s*\w+(?: \w+)?\s*[?!.]*$")
+"""At the end of a question: whom it is put to."""
 _FIGURES = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -37,6 +39,7 @@ class PersonalWords:
     language: str
     own: tuple[str, ...]
     whose: frozenset[str]
+    frames: tuple[str, ...]
     asks: tuple[str, ...]
     general: tuple[str, ...]
     articles: frozenset[str]
@@ -64,6 +67,7 @@ def _load() -> tuple[PersonalWords, ...]:
             language,
             tuple(table["self"]),
             frozenset(table["whose"]),
+            tuple(table["frames"]),
             tuple(table["asks"]),
             tuple(table["general"]),
             frozenset(table["articles"]),
@@ -96,7 +100,9 @@ def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQu
         is_asked = _begins_question(language, tokens)
     if not is_asked or _has_phrase(language.general, tokens) or _is_sum(asked):
         return None
-    if not _has_phrase(language.own, _own_tokens(asked)) and not _names_somebody(asked, owner_texts, language):
+    if not _has_phrase(language.own, _own_tokens(asked, language)) and not _names_somebody(
+        asked, owner_texts, language
+    ):
         return None
     return PersonalQuestion(words, language.untold, language.untold_whole)
 
@@ -128,10 +134,13 @@ def _tokens(text: str) -> list[str]:
     return [token.replace("\u2019", "'") for token in _TOKEN.findall(text.casefold())]
 
 
-def _own_tokens(asked: str) -> list[str]:
+def _own_tokens(asked: str, language: PersonalWords) -> list[str]:
     """Return the words that stand for themselves: neither quoted nor, by a capital, part of a name ("My Way", "the US",
-    "Elizabeth I")."""
-    words = _TOKEN.findall(_QUOTED.sub(" ", asked))
+    "Elizabeth I"), nor of "tell me" and "my friend"."""
+    text = _QUOTED.sub(" ", _ADDRESS.sub("", asked))
+    for frame in language.frames:
+        text = re.sub(rf"\b{frame}\b", "", text, flags=re.IGNORECASE)
+    words = _TOKEN.findall(text)
     is_capital = [place > 0 and word[0].isupper() and not asked.isupper() for place, word in enumerate(words)]
     return [
         token
@@ -148,7 +157,7 @@ def _is_sum(asked: str) -> bool:
 
 def _score(language: PersonalWords, tokens: Collection[str]) -> int:
     """How many of its words a sentence has."""
-    phrases = (*language.own, *language.asks, *language.general)
+    phrases = (*language.own, *language.asks, *language.general, *language.articles)
     words = {word for phrase in phrases for word in phrase.split()}
     return sum(token in words for token in tokens)
 

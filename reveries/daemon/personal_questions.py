@@ -139,7 +139,7 @@ def _own_tokens(asked: str, language: PersonalWords) -> list[str]:
     "Elizabeth I"), nor of "tell me" and "my friend"."""
     text = _QUOTED.sub(" ", _ADDRESS.sub("", asked))
     for frame in language.frames:
-        text = re.sub(rf"\b{frame}\b", "", text, flags=re.IGNORECASE)
+        text = re.sub(rf"^\W*(?:\w+\W+)?{frame}\b", "", text, flags=re.IGNORECASE)
     words = _TOKEN.findall(text)
     is_capital = [place > 0 and word[0].isupper() and not asked.isupper() for place, word in enumerate(words)]
     return [
@@ -157,7 +157,8 @@ def _is_sum(asked: str) -> bool:
 
 def _score(language: PersonalWords, tokens: Collection[str]) -> int:
     """How many of its words a sentence has."""
-    phrases = (*language.own, *language.asks, *language.general, *language.articles)
+    articles = [word for word in language.articles if len(word) > 1]  # "a" is a word of most languages.
+    phrases = (*language.own, *language.asks, *language.general, *articles)
     words = {word for phrase in phrases for word in phrase.split()}
     return sum(token in words for token in tokens)
 

@@ -30,6 +30,8 @@ SAID = [
         ("Comment s'appelle ma propriétaire ?", "Vous ne m'avez pas dit"),
         ("¿Cuántos primos tengo?", "No me has dicho"),
         ("Quanti anni ha mio zio?", "Non mi hai detto"),
+        ("What did you tell me to buy?", "You haven't told me"),
+        ("Which seat is mine?", "You haven't told me"),
         ("Tell me, what is my sister called?", "You haven't told me"),
         ("Wie lang ist mein Arbeitsweg?", "Du hast mir nicht erzählt,"),
         ("Hoe heet mijn huisbaas?", "Je hebt me niet verteld"),

@@ -25,7 +25,15 @@ _SPANISH_HALVES = alternation(VOCABULARY.languages["es"]["afternoon"] + VOCABULA
 _HOUR_END = r"(?=\s*(?:$|[\n,.;:)!?])|\s+(?:alle|a las|y las|e le|to|bis|til|tot|à|og|und|en)\b)(?![:.,]\d)"
 """Said of an hour, and seldom of anything else before a number or a word for one."""
 _SPAN_TO_PM = rf"\s*(?:to|until|-|–|bis)\s*\d{{1,2}}(?:\.\d\d)?\s*(?:{_PM}|{_AM})"
+_SPAN_MARK = r"(?:\s*[-–—]\s*|\s+(?:to|until|till|bis|à|a|alle|tot|til)\s+)(?:las\s+|um\s+|kl\.?\s+)?"
+_SPAN_WORD = re.compile(_SPAN_MARK, re.IGNORECASE)
+_SPAN_BEGIN = re.compile(
+    rf"(?<![\w.,:/])(?P<h>{_HOUR}|{_WORD})(?:[.:h](?P<m>{_MINUTE}))?\s?(?:h|uhr|uur)?{_SPAN_MARK}$", re.IGNORECASE
+)
+"""The first hour of a span of which only the second says that it is one."""
+_ROUND_MINUTE = r"[0-5][05]"
 _NO_CLOCK = r"\s*(?:€|£|%|EUR|GBP|[mc]m\b|m\b|kg\b|l\b)"
+_SPAN_END = rf"(?=\s?[-–]\s?{_HOUR}\.{_ROUND_MINUTE}(?![\d.,]|{_NO_CLOCK}))"
 _LAST_MORNING_HOUR: Final = 7
 """An hour up to this one, said without more, is in the afternoon: people meet at three and at half past seven."""
 
@@ -58,7 +66,33 @@ def find_times(text: str) -> list[TimeMention]:
             if (clock := read(match)) is not None and (time := _say(clock, text, match)):
                 start, end = match.span("t")
                 taken.append(TimeMention(start, end, time))
-    return sorted(taken, key=lambda mention: mention.start)
+    return _join_spans(text, sorted(taken, key=lambda mention: mention.start))
+
+
+def _join_spans(text: str, mentions: Sequence[TimeMention]) -> list[TimeMention]:
+    """Join the two hours of a span: "9 bis 11.30 Uhr", "de 9h à 11h30" begin at nine."""
+    joined: list[TimeMention] = []
+    for mention in mentions:
+        before = joined[-1] if joined else None
+        if before is not None and before.time < mention.time and _SPAN_WORD.fullmatch(text, before.end, mention.start):
+            joined[-1] = TimeMention(before.start, mention.end, before.time)
+            continue
+        begin = _SPAN_BEGIN.search(text, before.end if before is not None else 0, mention.start)
+        joined.append(_begun_at(begin, mention, text) if begin is not None else mention)
+    return joined
+
+
+def _begun_at(begin: re.Match[str], end: TimeMention, text: str) -> TimeMention:
+    """Return the span that begins with the number or the word before `end`; `end` if that is no earlier hour."""
+    hour = _hour_of(begin["h"])
+    if hour is None:
+        return end
+    last = int(end.time[:2])
+    figures = re.search(r"\d+", text[end.start : end.end])
+    is_on_dial = last > 12 and (figures is None or int(figures.group()) <= 12)
+    hour += 12 if is_on_dial and hour + 12 <= last else 0
+    time = f"{hour:02}:{int(begin['m'] or 0):02}"
+    return TimeMention(begin.start("h"), end.end, time) if time < end.time else end
 
 
 def _say(clock: _Clock, text: str, match: re.Match[str]) -> str:
@@ -137,7 +171,12 @@ _RULES: Final = tuple(
             rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE})(?=\s*(?:{_PM}|{_AM}|{_HOUR_WORD})(?!\w)|{_SPAN_TO_PM}))",
             _read_figures,
         ),
+        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\.(?P<m>{_ROUND_MINUTE})){_SPAN_END}", _read_figures),
         (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h\s?(?P<m>{_MINUTE}))(?!\w)", _read_figures),
+        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h)(?=(?:\s*[-–]\s*|\s+(?:à|a)\s+){_HOUR}\s?h)", _read_figures),
+        (rf"[h:]\s?{_MINUTE}(?:\s*[-–]\s*|\s+(?:à|a)\s+)(?P<t>(?P<h>{_HOUR})\s?h)(?!\w)", _read_figures),
+        (rf"\x00[\s,:–-]{{0,3}}(?:à\s)?(?P<t>(?P<h>{_HOUR})\s?(?:h|uhr|uur|heures))(?!\w)", _read_figures),
+        (rf"\b{_AT_FULL_HOUR}\s*(?P<t>(?P<h>{_HOUR}))(?=\s?[-–]\s?{_HOUR}[.:]{_MINUTE}(?!\d))", _read_figures),
         (rf"(?<=,\s)(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE}))(?=\.?\s*(?:$|\n))", _read_figures),
         (
             rf"(?<![\w.,])(?:{_AT})\s+(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE}))(?![\d%]|[.,]\d|{_NO_CLOCK})",

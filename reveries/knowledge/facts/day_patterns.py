@@ -22,7 +22,7 @@ _BEFORE_DAY = alternation(VOCABULARY.words("before_day"))
 _NEXT_WEEK = alternation(VOCABULARY.words("next_week"))
 _ORDINAL = alternation(VOCABULARY.ordinals)
 _ARTICLE = r"(?:the|der|den|die|das|le|la|el|il|lo|de|het|den)"
-_NOT_A_DAY = r"(?![\d:]|[.,]\d|\s*(?:%|€|£|\$|[ap]\.?m\b|uhr|uur|h\b))"
+_NOT_A_DAY = r"(?!\d|[.,:]\d|\s*(?:%|€|£|\$|[ap]\.?m\b|uhr|uur|h\b))"
 _MONTH_END = r"(?![^\W\d_])\.?"
 
 
@@ -62,6 +62,20 @@ SLASHED: Final = _compile(
 WEEKDAY_AND_DAY: Final = _compile(
     rf"\b(?P<weekday>{_LONG_WEEKDAY})\.?,?\s+(?:(?:the|den|le|el|il|de)\s+)?(?P<d>{_DAY}){_NOT_A_DAY}",
 )
+HEADED_DAY: Final = re.compile(
+    rf"^\W*(?:(?P<weekday>{_WEEKDAY})\.?,?\s+(?P<d>{_DAY})|(?P<d_first>{_DAY})\s+(?P<weekday_behind>{_WEEKDAY})\b)"
+    rf"{_NOT_A_DAY}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Mi 9.; 9 Wed: below the name of a month."""
+MONTH_ALONE: Final = _compile(rf"\W*(?P<month>{_MONTH})\.?(?:{_GAP}(?:{_OF}{_GAP})?(?P<year>{_YEAR}))?\W*")
+MONTH_AND_YEAR: Final = _compile(rf"\b(?P<month>{_MONTH})\.?{_GAP}(?:{_OF}{_GAP})?(?P<year>{_YEAR})")
+HOURS_FOLLOW: Final = _compile(r"\s*(?:-|–|to|a|à|bis|tot|til|alle|e|und)\s*(?:las\s+)?\d{1,2}[:.h]\d\d")
+MORNING: Final = _compile(
+    r"(?:guten?|am|jeden|gestern|heute|vor|goede|de|la|esta|elke|diesen|der|den|dieser|eines|cada|",
+    rf"{_FULL_WEEKDAY})\s+$",
+)
+"""Before a word that means tomorrow, and behind such a word the morning."""
 BARE_DAY: Final = _compile(
     rf"\b{_BEFORE_DAY}\s+(?P<d>{_DAY})(?:\s+{_RANGE}\s+(?:{_ARTICLE}\s+)?(?P<e>{_DAY}))?{_NOT_A_DAY}",
 )

@@ -5,8 +5,9 @@ General parsers were tried on notes of the kind that people keep and were too re
 Here a number is a day only beside the name of a month, a weekday that fits it, or a word that says so.
 """
 
+import calendar
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
@@ -21,9 +22,12 @@ from reveries.knowledge.facts.day_patterns import (
     DEADLINE,
     DOTTED,
     EVERY,
+    HEADED_DAY,
+    HOURS_FOLLOW,
     ISO,
     MONTH_AND_DAY,
     MONTH_DAY_YEAR,
+    MORNING,
     MOVED_TO,
     NTH_WEEKDAY,
     NUMERIC,
@@ -47,7 +51,8 @@ _AMBIGUOUS_MONTHS: Final = frozenset({"may", "mar", "march", "ago", "gen", "mag"
 _AHEAD_DAYS: Final = 92
 _BACK_DAYS: Final = 31
 """How far a day of the month that names no month may lie from the day of writing."""
-
+_BESIDE_DAYS: Final = 45
+"""A day without a year that lies so near to one with its year belongs to the same event."""
 
 _OF_YEAR: Final = re.compile(r"\b(?:de|in|im|en|of|from|von|van|del|i) ((?:19|20)\d\d)\b")
 
@@ -91,6 +96,10 @@ class DayContext:
     """All that it writes out."""
     recent: date | None = None
     """The last one before, if it lay ahead when it was written."""
+    dated: frozenset[date] = frozenset()
+    """Days ahead whose year stands there; others near them are of that year, too."""
+    months: Sequence[date] = ()
+    """The first of each month that the heading may mean: one if it names the year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +237,9 @@ def _nth_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMention
 def _weekday_and_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
     """Sat 28; mon 30th: the month is the one in which they fit."""
     weekday, number = VOCABULARY.weekdays[match["weekday"].casefold()], _number_of(match["d"])
+    if (headed := _below_heading(weekday, number, reading)) is not None:
+        yield DayMention(match.start(), match.end(), headed, headed)
+        return
     days = [
         reading.written_on + timedelta(days=step)
         for step in range(-_BACK_DAYS, _AHEAD_DAYS)
@@ -239,11 +251,33 @@ def _weekday_and_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMen
         yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
 
 
+def _headed_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    """Mi 9.; 9 Wed: below a heading that names the month."""
+    weekday = VOCABULARY.weekdays[(match["weekday"] or match["weekday_behind"]).casefold()]
+    day = _below_heading(weekday, _number_of(match["d"] or match["d_first"]), reading)
+    if day is not None:
+        start = match.start("weekday") if match["weekday"] else match.start("d_first")
+        yield DayMention(start, match.end(), day, day)
+
+
+def _below_heading(weekday: int, number: int, reading: _Reading) -> date | None:
+    """Return the day of the month of the heading on which the weekday fits, the nearest; None without such a month."""
+    days = [
+        month.replace(day=number)
+        for month in reading.context.months
+        if number <= calendar.monthrange(month.year, month.month)[1]
+    ]
+    fitting = [day for day in days if day.isoweekday() == weekday]
+    return min(fitting, key=lambda day: abs((day - reading.written_on).days), default=None)
+
+
 def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
     """The 14th; el 2; am 17.; del 28 al 29."""
     rest = reading.text[match.end() :]
     is_ordinal = match["d"].endswith(".") and re.match(r"\s+[a-zäöü]", rest) is not None
-    if OTHER_SIDE.search(reading.text[: match.start()]) or not (is_ordinal or _ends_mention(rest)):
+    if OTHER_SIDE.search(reading.text[: match.start()]) or HOURS_FOLLOW.match(rest):
+        return
+    if not (is_ordinal or _ends_mention(rest)):
         return
     first = _in_month_of_context(_number_of(match["d"]), reading)
     last = _in_month_of_context(_number_of(match["e"]), reading) if match["e"] else first
@@ -252,8 +286,17 @@ def _bare_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
 
 
 def _relative_day(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
+    if match.group().casefold() in ("morgen", "mañana") and _is_morning(match, reading.text):
+        return
     day = reading.written_on + timedelta(days=VOCABULARY.relative_days[re.sub(r"\s+", " ", match.group().casefold())])
     yield DayMention(match.start(), match.end(), day, day, is_written_out=False)
+
+
+def _is_morning(match: re.Match[str], text: str) -> bool:
+    """Whether a word that may mean tomorrow means the morning: behind an article, or as a German noun."""
+    before = text[max(0, match.start() - 20) : match.start()]
+    is_noun = match.group()[0].isupper() and re.search(r"[^\W\d_],?\s+$", before) is not None
+    return is_noun or MORNING.search(before) is not None
 
 
 def _relative_weekday(match: re.Match[str], reading: _Reading) -> Iterator[DayMention]:
@@ -312,6 +355,9 @@ def _nearest(month: int, number: int, weekday: int | None, reading: _Reading, at
     fitting = [day for day in near if weekday is not None and day.isoweekday() == weekday]
     if fitting:
         return min(fitting, key=lambda day: abs((day - base).days))
+    beside = [day for day in days if any(abs((day - other).days) <= _BESIDE_DAYS for other in reading.context.dated)]
+    if beside:
+        return min(beside, key=lambda day: abs((day - base).days))
     if is_deadline(reading.text, at):
         return min((day for day in days if day >= base - timedelta(days=_BACK_DAYS)), default=days[-1])
     return min(days, key=lambda day: (abs((day - base).days), -day.toordinal()))
@@ -410,6 +456,7 @@ _RULES: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
     (DOTTED, _short_numeric),
     (SLASHED, _short_numeric),
     (WEEKDAY_AND_DAY, _weekday_and_day),
+    (HEADED_DAY, _headed_day),
     (BARE_DAY, _bare_day),
     (WEEKDAY_NEXT_WEEK, _weekday_next_week),
     (RELATIVE_DAY, _relative_day),

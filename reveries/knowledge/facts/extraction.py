@@ -1,12 +1,13 @@
 """The facts of a document: what its lines say that has a value. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
+from reveries.knowledge.facts.day_patterns import MONTH_ALONE, MONTH_AND_YEAR
 from reveries.knowledge.facts.days import (
     DateOrder,
     DayContext,
@@ -22,7 +23,7 @@ from reveries.knowledge.facts.numbers import writes_decimal_comma
 from reveries.knowledge.facts.open_ends import find_open_ends
 from reveries.knowledge.facts.quantities import find_quantities, main_currency, mask
 from reveries.knowledge.facts.tables import read_table_facts
-from reveries.knowledge.facts.vocabulary import VOCABULARY, pattern_of
+from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
 
 _CANCELLED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('cancelled'))}(?!\w)", re.IGNORECASE)
 _DENIED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('denied'))}(?!\w)", re.IGNORECASE)
@@ -42,6 +43,15 @@ _NUMBER_LIKE: Final = re.compile(
     re.IGNORECASE,
 )
 """Telephone numbers, references, book numbers: figures that count nothing."""
+_PLACE_NUMBER: Final = re.compile(
+    r"\b(?:room|raum|zimmer|saal|hörsaal|salle|bureau|aula|sala|stanza|habitación|despacho|lokaal|kamer|zaal|rom|"
+    r"klasserom|gate|gleis|platform|quai|flat|apartment|wohnung|chapter|kapitel|chapitre|capítulo|capitolo|hoofdstuk)"
+    r"\s+(?:n[ro°º]\.?\s*)?\d++(?:[./-]\d++)*+\.?"
+    rf"(?!\s?(?:%|{alternation((*VOCABULARY.currencies, *VOCABULARY.units, *VOCABULARY.duration_units))})(?!\w)|"
+    rf"\s?(?:uhr|uur|[ap]\.?m)\b|[,:]\d|\s?[x×]|\s+{alternation(VOCABULARY.months)}(?!\w))",
+    re.IGNORECASE,
+)
+"""The number of a room or a chapter: "Raum 3.12." is no day."""
 _CONTEXT_LINES: Final = 12
 """How many lines a month is still spoken of, for a day that is only a number."""
 _FULL_LINE_CHARS: Final = 55
@@ -73,7 +83,8 @@ def extract_facts(document: str, text: str, default_day: date, *, currency: str 
     currency = main_currency(text) or currency
     facts = list(read_table_facts(document, lines, order, is_comma_decimal, currency))
     in_tables = {fact.line for fact in facts}
-    reading = _DocumentReading(document, order, is_comma_decimal, currency, _named_days(lines, order))
+    context = DayContext(_named_days(lines, order), dated=_dated_days(lines, order))
+    reading = _DocumentReading(document, order, is_comma_decimal, currency, context, _headed_months(lines))
     for block in _blocks(line for line in lines if line.number not in in_tables):
         facts += reading.read(block)
     facts += [
@@ -131,14 +142,17 @@ class _DocumentReading:
     order: DateOrder
     is_comma_decimal: bool | None
     currency: str
-    named: frozenset[date]
+    context: DayContext
+    months: Mapping[int, Sequence[date]]
+    """Line -> the months that its heading may mean."""
     recent: date | None = None
     recent_line: int = 0
 
     def read(self, block: _Block) -> Iterator[Fact]:
         """Return the days, times and quantities of a block."""
         numbers = (match for match in _NUMBER_LIKE.finditer(block.text) if not _holds_date(match, self.order))
-        text = mask(block.text, [match.span() for match in numbers])
+        places = _PLACE_NUMBER.finditer(block.text)
+        text = mask(block.text, [match.span() for match in (*numbers, *places)])
         days = find_days(text, block.lines[0].written_on, self.order, self._context(block))
         self._remember(block, days)
         undated = mask(text, [(day.start, day.end) for day in days])
@@ -160,7 +174,8 @@ class _DocumentReading:
 
     def _context(self, block: _Block) -> DayContext:
         is_near = block.lines[0].number - self.recent_line <= _CONTEXT_LINES
-        return DayContext(self.named, self.recent if is_near else None)
+        months = self.months.get(block.lines[-1].number, ())
+        return replace(self.context, recent=self.recent if is_near else None, months=months)
 
     def _remember(self, block: _Block, days: Sequence[DayMention]) -> None:
         ahead = [day for day in days if day.is_written_out and day.last >= block.lines[0].written_on]
@@ -172,6 +187,35 @@ def _named_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:
     """Return the days that a document writes out, for those that it later names by their number alone."""
     found = (mention for line in lines for mention in find_days(line.raw[line.stamp_end :], line.written_on, order))
     return frozenset(mention.first for mention in found if mention.is_written_out)
+
+
+def _dated_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:
+    """Return the days ahead that a document writes with their year, and the middle of such months."""
+    days: set[date] = set()
+    for line in lines:
+        text = line.raw[line.stamp_end :]
+        mentions = find_days(text, line.written_on, order)
+        days.update(mention.first for mention in mentions if mention.is_dated)
+        days.update(
+            date(int(match["year"]), VOCABULARY.months[match["month"].casefold()], 15)
+            for match in MONTH_AND_YEAR.finditer(text)
+        )
+    return frozenset(day for day in days if day > lines[0].written_on)
+
+
+def _headed_months(lines: Sequence[Line]) -> Mapping[int, Sequence[date]]:
+    """Return for each line below a heading that names a month the first of that month; of several years without one."""
+    months: dict[int, Sequence[date]] = {}
+    current: Sequence[date] = ()
+    for line in lines:
+        if match := MONTH_ALONE.fullmatch(line.raw):
+            month, near = VOCABULARY.months[match["month"].casefold()], line.written_on.year
+            years = [int(match["year"])] if match["year"] else [near - 1, near, near + 1]
+            current = [date(year, month, 1) for year in years]
+        elif line.raw.lstrip().startswith("#"):
+            current = ()
+        months[line.number] = current
+    return months
 
 
 def _holds_date(match: re.Match[str], order: DateOrder) -> bool:
@@ -245,7 +289,9 @@ def _goes_on(text: str, at: int) -> bool:
         return True
     if len(line) <= _FULL_LINE_CHARS:
         return False
-    return line.endswith(",") or following[:1].islower() or _is_full_at(text, line, following)
+    # Who writes everything small begins sentences so, too.
+    begins_small = following[:1].islower() and re.match(r"\W*[a-zß-öø-ÿ]", text) is None
+    return line.endswith(",") or begins_small or _is_full_at(text, line, following)
 
 
 def _is_full_at(text: str, line: str, following: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Final
 from reveries.knowledge.facts.days import DateOrder, DayMention, find_days
 
 CHAT_STAMP: Final = re.compile(
-    r"^\W{0,3}(?P<day>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}),?[\s\u202f]+(?:\w{2}[\s\u202f]+)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
+    r"^\W{0,3}(?P<day>\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|(?<=\[)[^\]\n]{3,30}?\d{4}),?[\s\u202f]+(?:\w{2}[\s\u202f]+)?\d{1,2}[:.]\d\d(?:[:.]\d\d)?"
     r"(?:[\s\u202f]*[ap]\.?[\s\u202f]?m\.?)?\]?[\s:]*(?:[-–][\s]*)?(?P<speaker>[^:\n]{1,40}:)?",
     re.IGNORECASE,
 )
@@ -56,7 +56,8 @@ def read_lines(document: str, text: str, default_day: date) -> Sequence[Line]:
     lines: list[Line] = []
     for number, raw in enumerate(raws, 1):
         line = _read_line(number, raw, day, order)
-        day = line.written_on
+        if line.stamped_at or line.is_date_line or line.text.startswith(("*", "_")):
+            day = line.written_on
         lines.append(line)
     return lines
 
@@ -70,6 +71,8 @@ def _read_line(number: int, raw: str, day: date, order: DateOrder) -> Line:
         if mentions := find_days(raw[header.end() :], day, order):
             return replace(line, written_on=mentions[0].first, is_date_line=True)
     elif mention := _leading_day(line.text, day, order):
+        if mention.first <= day and _speaks_from_day(line.text, mention, order):
+            return replace(line, written_on=mention.first)
         is_alone = len(line.text.strip("*_:.# ")) <= mention.end + _MOST_EDGE_CHARS
         if is_alone or line.text.startswith(("*", "_")):
             return replace(line, written_on=mention.first, is_date_line=is_alone)
@@ -82,6 +85,11 @@ def _leading_day(text: str, day: date, order: DateOrder) -> DayMention | None:
     if not mentions or re.search(r"\w", text[: mentions[0].start]) or not mentions[0].is_written_out:
         return None
     return mentions[0] if mentions[0].first == mentions[0].last else None
+
+
+def _speaks_from_day(text: str, entry: DayMention, order: DateOrder) -> bool:
+    """Whether a line that begins with its day counts others from there: "24 Nov: the van is back tomorrow"."""
+    return any(not mention.is_written_out for mention in find_days(text[entry.end :], entry.first, order))
 
 
 def _only_day(text: str, day: date, order: DateOrder) -> DayMention | None:

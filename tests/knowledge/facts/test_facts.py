@@ -118,6 +118,57 @@ def test_a_denial_reaches_only_the_day_that_it_speaks_of() -> None:
     assert not article.day.is_cancelled
 
 
+def test_of_a_span_of_hours_the_first_is_shown_and_another_line_gives_none() -> None:
+    for text in (
+        "Tue 8 December 9-11.30 Uhr",
+        "8. Dezember, 9 bis 11.30 Uhr",
+        "le 8 décembre de 9h à 11h30",
+        "8 December from nine to 11:30",
+        "8 dicembre, dalle 9 alle 11:30",
+        "8 de diciembre, de 9 a 11:30",
+        "8 december, 9-11.30 uur",
+        "8. desember kl. 9–11.30",
+        "le mardi 8 décembre, 9 h",
+    ):
+        assert values(text, FactKind.DATE) == ["2026-12-08T09:00"], text
+        assert not values(text, FactKind.TIME) + values(text, FactKind.MEASURE), text
+    assert values("8 December 2-4.30 pm", FactKind.DATE) == ["2026-12-08T14:00"]
+    lines = "the man with the big van brings the whole kitchen on 8 december\nchoir in the old school at 18:30"
+    assert values(lines, FactKind.DATE) == ["2026-12-08"]
+
+
+def test_a_day_takes_year_and_month_from_what_stands_around_it() -> None:
+    expected = {
+        "Hochzeit am 12. Juni 2027.\nRückflug 20. Juni.": ["2027-06-12", "2027-06-20"],
+        "# Mariage, juin 2027\n\nVol retour 20 juin": ["2027-06-20"],
+        "De reis is van 19 tot 21 juni 2027.\n14 juni koffers klaar": ["2027-06-19/2027-06-21", "2027-06-14"],
+        "We were there on 14 June.": ["2026-06-14"],
+        "## December\n\n- Wed 9: dentist\n- Sat 12: market": ["2026-12-09", "2026-12-12"],
+        "## Februar\n\nDi 2. Zahnarzt\nFr 5. Fahrt": ["2027-02-02", "2027-02-05"],
+        "# Mars 2027\n\nmer 3 : dentiste": ["2027-03-03"],
+        "mayo 2027:\nmiércoles 12: visita": ["2027-05-12"],
+        "Raum 3.12. im Altbau": [],
+        "aula 2.10., primo piano": [],
+        "room 4 in May is too small": [],
+        "Zimmer 38.50 € frei ab 3.12.": ["2026-12-03"],
+    }
+    for text, days in expected.items():
+        assert values(text, FactKind.DATE) == days, text
+
+
+def test_tomorrow_is_counted_from_the_day_of_the_entry() -> None:
+    for text in (
+        "# Cellar\n\nWe keep a log.\n\nTue 24 Nov: the van is back tomorrow",
+        "# Keller\n\nNotizen\n\n- 24.11.: Der Wagen kommt morgen",
+        "[24/11/26, 08:00] Ane: mañana llega el coche",
+        "[24 nov 2026, 08:00] Joost: ik kom morgen",
+        "# Logg\n\nfor huset\n\n2026-11-24 jeg kommer i morgen",
+    ):
+        assert values(text, FactKind.DATE)[-1] == "2026-11-25", text
+    for text in ("Guten Morgen, am Morgen lüften", "por la mañana café", "Montag Morgen lüften"):
+        assert values(text, FactKind.DATE) == [], text
+
+
 def test_who_writes_the_month_first_does_so_in_numbers_too() -> None:
     assert values("Flight Nov 30, 2026, back 12/09/2026. Grandma turns 90 on 1/15.", FactKind.DATE) == [
         "2026-11-30",

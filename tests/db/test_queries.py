@@ -1,6 +1,9 @@
 """SQL by name: every statement fits the schema, and every name is used and is there."""
 
+import json
 import re
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import Final
@@ -40,6 +43,29 @@ def test_every_statement_fits_the_schema(schema: "dbapi.Connection") -> None:
         except dbapi.Error as error:
             wrong[name] = str(error)
     assert wrong == {}
+
+
+_PREPARE_ALL: Final = """
+import json, sqlite3, sys
+given = json.load(sys.stdin)
+connection, wrong = sqlite3.connect(":memory:"), {}
+connection.executescript(given["schema"])
+for name, statement in given["statements"].items():
+    try:
+        connection.execute(f"EXPLAIN {statement}", type("Any", (dict,), {"__missing__": lambda self, key: None})())
+    except sqlite3.Error as error:
+        wrong[name] = str(error)
+print(json.dumps(wrong))
+"""
+
+
+def test_every_statement_fits_the_sqlite_of_the_standard_library() -> None:
+    """It serves where pysqlite3 has no wheel, and may be older. In its own process: two drivers in one crash it."""
+    given = {"schema": PACKAGE.joinpath("schema.sql").read_text(encoding="utf-8"), "statements": statements()}
+    ran = subprocess.run(
+        [sys.executable, "-c", _PREPARE_ALL], input=json.dumps(given), capture_output=True, text=True, timeout=60
+    )
+    assert json.loads(ran.stdout) == {}
 
 
 def test_every_statement_that_is_asked_for_is_there() -> None:

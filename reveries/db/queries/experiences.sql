@@ -59,9 +59,9 @@ LIMIT 1;
 -- name: waiting_with
 -- What waits together with one experience and was not asked about in vain, in order of time. Of a conversation: what waits
 -- of it, and the thoughts within :near_seconds of that. Of thoughts: the same, if a conversation waits so near to the
--- first one; else all that wait, because one request costs less than one for each. Of anything else: its kind and day.
-WITH waiting AS (
-    SELECT raw_experiences.rowid AS place, * FROM raw_experiences
+-- first one, else all that wait, because one request costs less than one for each. Of anything else: its kind and day.
+WITH waiting AS MATERIALIZED (
+    SELECT raw_experiences.rowid AS place, id, kind, happened_at, conversation_id FROM raw_experiences
     WHERE processed = 0 AND light_slept = 1 AND attempts = 0
         AND id NOT IN (SELECT experience_id FROM withdrawn_experiences)
         AND (:with_held OR id NOT IN (SELECT experience_id FROM held_experiences))
@@ -70,24 +70,24 @@ WITH waiting AS (
             SELECT 1 FROM episode_sources JOIN episodes ON episodes.id = episode_sources.episode_id
             WHERE episode_sources.experience_id = raw_experiences.id AND episodes.dormant = 1
         )
-), first AS (
-    SELECT * FROM raw_experiences WHERE id = :id
-), anchor AS (
-    SELECT coalesce(first.conversation_id, (
-        SELECT waiting.conversation_id FROM waiting
-        WHERE first.kind = 'monologue' AND waiting.conversation_id IS NOT NULL
-            AND abs(waiting.happened_at - first.happened_at) <= :near_seconds
-        ORDER BY abs(waiting.happened_at - first.happened_at), waiting.place LIMIT 1
-    )) AS conversation_id FROM first
-), talk AS (
-    SELECT min(waiting.happened_at) AS began_at, max(waiting.happened_at) AS ended_at
-    FROM waiting JOIN anchor ON waiting.conversation_id = anchor.conversation_id
+), first AS MATERIALIZED (
+    SELECT kind, happened_at, conversation_id FROM raw_experiences WHERE id = :id
+), anchor AS MATERIALIZED (
+    SELECT conversation_id FROM (
+        SELECT conversation_id, 0.0 AS seconds, 0 AS place FROM first
+        UNION ALL
+        SELECT waiting.conversation_id, abs(waiting.happened_at - first.happened_at), waiting.place FROM first JOIN waiting
+        WHERE first.kind = 'monologue' AND abs(waiting.happened_at - first.happened_at) <= :near_seconds
+    ) WHERE conversation_id IS NOT NULL ORDER BY seconds, place LIMIT 1
+), talk AS MATERIALIZED (
+    SELECT min(happened_at) - :near_seconds AS since, max(happened_at) + :near_seconds AS until
+    FROM waiting WHERE conversation_id = (SELECT conversation_id FROM anchor)
 )
-SELECT waiting.id FROM waiting JOIN first JOIN anchor JOIN talk
+SELECT waiting.id FROM waiting JOIN first JOIN talk
 WHERE CASE
-    WHEN waiting.conversation_id IS NOT NULL THEN waiting.conversation_id = anchor.conversation_id
-    WHEN anchor.conversation_id IS NOT NULL THEN waiting.kind = 'monologue'
-        AND waiting.happened_at BETWEEN talk.began_at - :near_seconds AND talk.ended_at + :near_seconds
+    WHEN waiting.conversation_id IS NOT NULL THEN waiting.conversation_id = (SELECT conversation_id FROM anchor)
+    WHEN (SELECT conversation_id FROM anchor) IS NOT NULL
+        THEN waiting.kind = 'monologue' AND waiting.happened_at BETWEEN talk.since AND talk.until
     ELSE waiting.kind = first.kind AND (first.kind = 'monologue' OR
         date(waiting.happened_at, 'unixepoch', 'localtime') = date(first.happened_at, 'unixepoch', 'localtime'))
 END

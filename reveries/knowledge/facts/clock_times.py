@@ -33,6 +33,14 @@ _SPAN_BEGIN = re.compile(
 """The first hour of a span of which only the second says that it is one."""
 _ROUND_MINUTE = r"[0-5][05]"
 _NO_CLOCK = r"\s*(?:€|£|%|EUR|GBP|[mc]m\b|m\b|kg\b|l\b)"
+_APPOINTMENT = (
+    r"\b(?:rendez-vous|rdv|réunion|cita|reunión|appuntamento|riunione|termin|treffen|afspraak|vergadering|avtale|møte|"
+    r"appointment|meeting)\b[^\n.;\d]{0,30}\s"
+)
+"""Behind it a number of hours is one of the day."""
+_OF_A_WAY = (
+    r"\s*(?:min\b|(?:de|di)\s+(?:route|trajet|train|marche|vol|viaje|camino|trabajo|travail|viaggio|treno|strada)\b)"
+)
 _SPAN_END = rf"(?=\s?[-–]\s?{_HOUR}\.{_ROUND_MINUTE}(?![\d.,]|{_NO_CLOCK}))"
 _LAST_MORNING_HOUR: Final = 7
 """An hour up to this one, said without more, is in the afternoon: people meet at three and at half past seven."""
@@ -120,6 +128,11 @@ def _read_figures(match: re.Match[str]) -> _Clock | None:
     return _Clock(int(match["h"]), int(minute or 0))
 
 
+def _read_late(match: re.Match[str]) -> _Clock | None:
+    """Read an hour at which people meet; fewer are mostly a length of time."""
+    return _read_figures(match) if int(match["h"]) >= _LAST_MORNING_HOUR else None
+
+
 def _read_words(match: re.Match[str]) -> _Clock | None:
     hour = _hour_of(match["w"])
     return _Clock(hour, 0, is_vague=True) if hour is not None else None
@@ -172,10 +185,13 @@ _RULES: Final = tuple(
             _read_figures,
         ),
         (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\.(?P<m>{_ROUND_MINUTE})){_SPAN_END}", _read_figures),
-        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h\s?(?P<m>{_MINUTE}))(?!\w)", _read_figures),
+        (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h\s?(?P<m>{_MINUTE}))(?!\w|{_OF_A_WAY})", _read_figures),
         (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s?h)(?=(?:\s*[-–]\s*|\s+(?:à|a)\s+){_HOUR}\s?h)", _read_figures),
         (rf"[h:]\s?{_MINUTE}(?:\s*[-–]\s*|\s+(?:à|a)\s+)(?P<t>(?P<h>{_HOUR})\s?h)(?!\w)", _read_figures),
-        (rf"\x00[\s,:–-]{{0,3}}(?:à\s)?(?P<t>(?P<h>{_HOUR})\s?(?:h|uhr|uur|heures))(?!\w)", _read_figures),
+        (
+            rf"(?:\x00[\s,:–-]{{0,3}}|{_APPOINTMENT})(?P<t>(?P<h>{_HOUR})\s?(?:h|uhr|uur|heures|horas))(?!\w)",
+            _read_late,
+        ),
         (rf"\b{_AT_FULL_HOUR}\s*(?P<t>(?P<h>{_HOUR}))(?=\s?[-–]\s?{_HOUR}[.:]{_MINUTE}(?!\d))", _read_figures),
         (rf"(?<=,\s)(?P<t>(?P<h>{_HOUR})\.(?P<m>{_MINUTE}))(?=\.?\s*(?:$|\n))", _read_figures),
         (
@@ -184,7 +200,8 @@ _RULES: Final = tuple(
         ),
         (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})(?=\s*(?:{_RANGE_TAIL})?\s*(?:{_PM}|{_AM})(?!\w)))", _read_figures),
         (rf"(?<![\d:.,])(?P<t>(?P<h>{_HOUR})\s*(?:uhr|uur|o['’]clock))(?!\w)", _read_figures),
-        (rf"(?<![\w.,])(?:{_AT})\s+(?P<t>(?P<h>{_HOUR})\s*(?:{_HOUR_WORD}))(?!\w)", _read_figures),
+        (rf"(?<![\w.,])(?!de\s){_AT}\s+(?P<t>(?P<h>{_HOUR})\s*(?:{_HOUR_WORD}))(?!\w)", _read_figures),
+        (rf"(?<![\w.,])de\s+(?P<t>(?P<h>{_HOUR})\s*(?:{_HOUR_WORD}))(?!\w)", _read_late),
         (rf"(?<=,\s)(?P<t>(?P<h>{_HOUR})h)(?!\w)", _read_figures),
         *_offset_rules(
             (("half_past", 30), ("quarter_past", 15), ("quarter_to", -15), ("half_to", -30), ("three_quarters", -15)),

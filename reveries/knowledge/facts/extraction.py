@@ -21,9 +21,10 @@ from reveries.knowledge.facts.lines import Line, read_lines
 from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind
 from reveries.knowledge.facts.numbers import writes_decimal_comma
 from reveries.knowledge.facts.open_ends import find_open_ends
-from reveries.knowledge.facts.quantities import find_quantities, main_currency, mask
+from reveries.knowledge.facts.quantities import QuantityMention, find_quantities, main_currency, mask
 from reveries.knowledge.facts.tables import read_table_facts
 from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
+from reveries.knowledge.facts.worded_quantities import find_worded_quantities
 
 _CANCELLED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('cancelled'))}(?!\w)", re.IGNORECASE)
 _DENIED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('denied'))}(?!\w)", re.IGNORECASE)
@@ -153,6 +154,9 @@ class _DocumentReading:
         numbers = (match for match in _NUMBER_LIKE.finditer(block.text) if not _holds_date(match, self.order))
         places = _PLACE_NUMBER.finditer(block.text)
         text = mask(block.text, [match.span() for match in (*numbers, *places)])
+        worded = find_worded_quantities(text)
+        yield from self._quantity_facts(block, worded)
+        text = mask(text, [(mention.start, mention.end) for mention in worded])
         days = find_days(text, block.lines[0].written_on, self.order, self._context(block))
         self._remember(block, days)
         undated = mask(text, [(day.start, day.end) for day in days])
@@ -165,12 +169,15 @@ class _DocumentReading:
                 yield fact
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
-        yield from self._read_quantities(block, mask(undated, [(time.start, time.end) for time in times]))
+        text = mask(undated, [(time.start, time.end) for time in times])
+        yield from self._quantity_facts(
+            block, find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency)
+        )
 
-    def _read_quantities(self, block: _Block, text: str) -> Iterator[Fact]:
-        for found in find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency):
-            kind = FactKind.AMOUNT if found.quantity.dimension == "money" else FactKind.MEASURE
-            yield replace(_fact_at(self.document, block, kind, found.start, found.end), quantity=found.quantity)
+    def _quantity_facts(self, block: _Block, mentions: Sequence[QuantityMention]) -> Iterator[Fact]:
+        for mention in mentions:
+            kind = FactKind.AMOUNT if mention.quantity.dimension == "money" else FactKind.MEASURE
+            yield replace(_fact_at(self.document, block, kind, mention.start, mention.end), quantity=mention.quantity)
 
     def _context(self, block: _Block) -> DayContext:
         is_near = block.lines[0].number - self.recent_line <= _CONTEXT_LINES

@@ -18,6 +18,11 @@ _NORWEGIAN_TENS: Final = {
     "tjue": 20, "tyve": 20, "tretti": 30, "førti": 40, "femti": 50, "seksti": 60, "sytti": 70, "åtti": 80, "nitti": 90,
 }  # fmt: skip
 """text2num has no Norwegian, and the tens of Danish are others."""
+_CLOCK_OR_DAY: Final = re.compile(
+    r"(?<![\d.,£$€])(?<![£$€]\s)(?:[01]?\d|2[0-3])\.[0-5]\d(?![\d.,]|\s?(?:[£$€%]|eur|chf|gbp|usd|kr|[cmk]?m\b|[km]?g\b|[cm]?l\b))",
+    re.IGNORECASE,
+)
+"""19.30 and 3.12 without a unit: they do not say how decimals are written."""
 _THOUSANDS_DIGITS: Final = 3
 _MOST_WORDS: Final = 8
 
@@ -50,6 +55,7 @@ def read_figures(text: str, *, is_comma_decimal: bool | None = None) -> float | 
 
 def writes_decimal_comma(text: str) -> bool | None:
     """Whether a text writes decimals with a comma; None if nothing in it tells."""
+    text = _CLOCK_OR_DAY.sub(" ", text)
     commas = len(re.findall(r"(?<![\d.,])\d+(?:\.\d{3})*,\d{1,2}(?![\d,])", text))
     points = len(re.findall(r"(?<![\d.,])\d+(?:,\d{3})*\.\d{1,2}(?![\d.])", text))
     return None if commas == points else commas > points

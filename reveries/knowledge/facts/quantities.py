@@ -52,6 +52,8 @@ _BARE_PRICE = re.compile(
     r"(?<![\w.,:/])(?:(?P<n>\d{1,6}(?:\.\d{3})*,\d\d)(?![\d.,/]|\s?(?:h|uhr|°))|(?P<round>\d{1,3}(?:[. ]\d{3})*),[-–])"
 )
 """Two decimals behind a comma without a unit: in a list of expenses, money."""
+_PER_UNIT = re.compile(r"\s*(?:/|per\s|pro\s|je\s|par\s|por\s|al\s|le\s)(?:l|lit\w*|kwh)(?!\w)", re.IGNORECASE)
+"""Only the price of a litre and of energy has three decimals."""
 _MINUS_BEFORE = re.compile(r"(?:^|[\s(:;|])[-−]$")
 """A minus stands directly at its number, or at its currency; with a blank it is a dash."""
 _AFTER_COST = re.compile(rf"\b{_COST}\s*:?\s+(?P<n>{FIGURES})(?![\d%]|\s?{_UNIT}(?!\w))", re.IGNORECASE)
@@ -127,7 +129,8 @@ def _with_degrees(quantity: Quantity, text: str) -> Quantity:
 def _money(text: str, is_comma_decimal: bool | None) -> Iterator[QuantityMention]:
     for pattern in (_MONEY_BEFORE, _MONEY_AFTER):
         for match in pattern.finditer(text):
-            number = _read(match["n"], is_comma_decimal)
+            has_parts = _PER_UNIT.match(text, match.end()) is not None
+            number = _read(match["n"], "," in match["n"] if has_parts else None)
             number = -number if number and _MINUS_BEFORE.search(text[: match.start()]) else number
             is_rate = number == 1 and re.match(r"\s*=", text[match.end() :])
             if number is not None and not is_rate:

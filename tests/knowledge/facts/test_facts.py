@@ -201,6 +201,53 @@ def test_sums_and_measures_keep_their_decimals_and_units() -> None:
         assert values(text, FactKind.MEASURE) == expected_measures, text
 
 
+def test_a_point_before_three_digits_marks_thousands_beside_hours_and_days_with_points() -> None:
+    assert values("De verbouwing kost 1.250 euro, hij komt om 19.30 op 3.12", FactKind.AMOUNT) == ["1250 EUR"]
+    assert values("Das Dach kostet 1.250 €. Treffen 19.30, Version 3.12", FactKind.AMOUNT) == ["1250 EUR"]
+    assert values("Gewicht 1.250 kg, Ankunft 14.30", FactKind.MEASURE) == ["1250 kg"]
+    assert values("1.250 m wide, and two of 0.5 m and 2.75 m", FactKind.MEASURE)[0] == "1.25 m"
+    assert values("Diesel 1,659 €/l", FactKind.AMOUNT) == ["1.659 EUR"]
+
+
+def test_a_part_behind_the_unit_and_halves_and_quarters_are_read() -> None:
+    expected = {
+        "2.3 m": ("two metres thirty", "the beam is 2 m 30 long", "zwei Meter dreißig hoch", "due metri e trenta"),
+        "1.8 m": ("un mètre quatre-vingts", "twee planken van 1 m 80"),
+        "1.5 h": ("an hour and a half", "anderthalb Stunden", "anderhalf uur", "une heure et demie", "hora y media"),
+        "2.5 h": ("two and a half hours", "dos horas y media", "twee en een half uur", "to og en halv time"),
+        "80 min": (
+            "an hour and twenty",
+            "eine Stunde zwanzig",
+            "une heure vingt de route",
+            "una hora y veinte minutos",
+        ),
+        "45 min": (
+            "trois quarts d'heure",
+            "eine Dreiviertelstunde",
+            "drie kwartier",
+            "tre quarti d'ora",
+            "tre kvarter",
+        ),
+        "30 min": ("half an hour", "eine halbe Stunde", "media hora", "mezz'ora", "een half uur", "en halvtime"),
+        "2 h": ("2 h de travail", "travail de 2 h"),
+    }
+    for value, texts in expected.items():
+        for text in texts:
+            assert values(text, FactKind.MEASURE) == [value], text
+            assert values(text, FactKind.TIME) == [], text
+    assert values("deux euros cinquante", FactKind.AMOUNT) == ["2.5 EUR"]
+    for text in ("am 15. Januar", "3 m 10 boards", "à une heure et demie", "two metres and three boards"):
+        assert values(text, FactKind.MEASURE) in ([], ["3 m"], ["2 m"]), text
+
+
+def test_the_hour_of_an_appointment_is_no_length_of_time() -> None:
+    for text in ("jeudi 10 décembre, 14 h", "Cita 10 de diciembre, 14 horas", "RDV le 10 décembre : 14 h"):
+        assert values(text, FactKind.DATE) == ["2026-12-10T14:00"], text
+        assert values(text, FactKind.MEASURE) == [], text
+    assert values("Rendez-vous kiné 14 h", FactKind.TIME) == ["14:00"]
+    assert values("10 décembre, 2 h de route", FactKind.MEASURE) == ["2 h"]
+
+
 def test_a_table_of_expenses_is_read_by_its_columns() -> None:
     table = "date;what;amount;currency\n2026-09-07;survey;604,00;GBP\n2026-10-22;deposit;200,00;EUR\n"
     assert values(table, FactKind.AMOUNT, "money.csv") == ["604 GBP", "200 EUR"]

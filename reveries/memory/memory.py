@@ -281,10 +281,12 @@ class Memory:
         return await pulse.during(self._light_sleep.run(pulse.beat_on_call(progress), stop))
 
     async def make_latest_recallable(self) -> None:
-        """Make what was said last recallable, before somebody looks for it: one batch, and none beside another pass."""
+        """Make what was said last recallable, before somebody looks for it: one batch, and none beside another pass or
+        on a full disk."""
         if not self._light_sleep.running.locked():
             stop = asyncio.Event()
-            await self.light_sleep(lambda _done, _total: stop.set(), stop)
+            with contextlib.suppress(DiskFullError):
+                await self.light_sleep(lambda _done, _total: stop.set(), stop)
 
     @contextlib.asynccontextmanager
     async def pause_light_sleep(self) -> AsyncIterator[None]:

@@ -16,6 +16,7 @@ from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory
+from reveries.memory.sleep.light_sleep import LightSleep
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.asking import status_of
 from tests.daemon.kit import talking
@@ -41,6 +42,17 @@ async def make_room(database: Database) -> None:
 
 def thinker() -> ScriptedModel:
     return ScriptedModel(otherwise="I wonder about the pear tree. That is enough.", name="ollama/x")
+
+
+async def test_on_a_full_disk_memory_is_searched_though_the_latest_words_cannot_be_slept_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise DiskFullError("full")
+
+    async with open_memory(tmp_path) as memory:
+        monkeypatch.setattr(LightSleep, "run", fail)
+        await memory.make_latest_recallable()
 
 
 @pytest.mark.requirement("A5", "H3")

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Final
@@ -55,9 +55,8 @@ _LABEL_WORDS: Final = 5
 _LABEL: Final = re.compile(r"^(?:\W|\d+[.)])*(?P<label>[^:*\d]{2,60}?)\s*(?::(?!\d)|[.:]\*\*|\*\*)")
 """What stands before a colon, or in bold at the beginning."""
 _CHANGED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('changed'))}(?!\w)", re.IGNORECASE)
-_SERIES: Final = re.compile(
-    rf"(?<!\w){alternation((*VOCABULARY.words('next'), *VOCABULARY.words('last')))}(?!\w)", re.IGNORECASE
-)
+_SERIES_WORDS: Final = [word for key in ("next", "next_after", "last", "last_after") for word in VOCABULARY.words(key)]
+_SERIES: Final = re.compile(rf"(?<!\w){alternation(_SERIES_WORDS)}(?!\w)", re.IGNORECASE)
 """The next meeting of each minutes is another one."""
 _CLAUSE: Final = re.compile(r"[.;!?]\s+|,\s+|\s[-–—]\s|\s(?:and|und|et|y|e|en|og)\s")
 _TIME_WORDS: Final = frozenset(VOCABULARY.duration_units) | {
@@ -115,6 +114,8 @@ class _Described:
     line: frozenset[str]
     context: frozenset[str]
     """Keys of the words of the heading, the question above and the file's name."""
+    heading: frozenset[str]
+    """Keys of the words of the heading alone."""
     names: Mapping[str, str]
     """Key -> the word as it stands there."""
     language: str
@@ -264,7 +265,8 @@ def _describe(fact: Fact, lines: Sequence[str], language: str) -> _Described:
     names = {_key(word): word for word in words_of(" ".join((above, raw[begin:]))) if _is_content(word)}
     light = LIGHT_WORDS.get(language, frozenset())
     near, line, context = (_keys(text, light) for text in (_subject(raw, begin, fact), raw[begin:], above))
-    return _Described(fact, near, line, context - line, names, language)
+    heading = _keys(_heading_above(fact, lines), light)
+    return _Described(fact, near, line, context - line, heading, names, language)
 
 
 def _keys(text: str, light: Set[str] = frozenset()) -> frozenset[str]:
@@ -285,11 +287,15 @@ def _subject(raw: str, begin: int, fact: Fact) -> str:
 
 def _words_above(fact: Fact, lines: Sequence[str]) -> str:
     """Return the heading over a line, the question that it answers, and the words of the file's name."""
-    heading = next((line for line in reversed(lines[: fact.line - 1]) if line.lstrip().startswith("#")), "")
+    heading = _heading_above(fact, lines)
     before = lines[fact.line - 2] if fact.line >= 2 else ""
     asked = before if re.match(r"\s*\w{1,9}\s*:.*\?\s*$", before) else ""
     name = re.sub(r"[\d_-]+", " ", PurePosixPath(fact.document).stem)
     return " ".join((heading, asked, name, *broken_lines(lines, fact.line - 1)))
+
+
+def _heading_above(fact: Fact, lines: Sequence[str]) -> str:
+    return next((line for line in reversed(lines[: fact.line - 1]) if line.lstrip().startswith("#")), "")
 
 
 def _clause_around(raw: str, start: int, end: int) -> str:
@@ -405,12 +411,33 @@ def _compare(a: _Described, b: _Described, weights: _Weights, alone: Set[int]) -
     least = _least_score(a, b)
     if score < _LEAST_NEAR_SCORE:
         return None
+    is_about_one = is_about_one and not _are_two_occasions(a, b)
     is_enough = is_about_one and score >= min(_LEAST_REPLACED_SCORE, least)
     certainty = Certainty.ABOUT_ONE if is_enough else Certainty.NEAR
     if is_enough and score >= least:
         certainty = Certainty.SURE
     words = [a.names.get(key) or b.names.get(key, key) for key in shared]
     return FactConflict(" ".join(sorted(words)) or a.fact.text, a.fact, b.fact, score, certainty)
+
+
+def _are_two_occasions(a: _Described, b: _Described) -> bool:
+    """Whether both lines share no more than a word for what happens often, and each says of what: the deposit of the
+    hall and that of the bus, the first delivery and the second."""
+    places = [
+        {VOCABULARY.ordinals[word] for word in words_of(item.fact.text) if word in VOCABULARY.ordinals}
+        for item in (a, b)
+    ]
+    if all(places) and places[0].isdisjoint(places[1]):
+        return True
+    shared, occasions = a.all & b.all, _occasion_keys()
+    if not shared or not shared <= occasions:
+        return False
+    return bool((a.line | a.heading) - b.all - occasions) and bool((b.line | b.heading) - a.all - occasions)
+
+
+@cache
+def _occasion_keys() -> frozenset[str]:
+    return frozenset(_key(word) for word in VOCABULARY.words("occasions"))
 
 
 def _least_score(a: _Described, b: _Described) -> float:

@@ -30,6 +30,7 @@ _ANSWERED: Final = re.compile(
 )
 _ASK_WORD: Final = re.compile(rf"^\W*{alternation(VOCABULARY.words('asks'))}(?!\w)", re.IGNORECASE)
 _MOST_ASKED_CHARS: Final = 120
+_MOST_HEADING_WORDS: Final = 5
 
 
 def find_open_ends(lines: Sequence[Line]) -> list[Line]:
@@ -51,11 +52,26 @@ def _is_open(line: Line, lines: Sequence[Line], place: int) -> bool:
     raw = _ADDRESS.sub("", line.raw[line.stamp_end :])
     if not raw.strip() or _TICKED_BOX.match(raw) or _STRUCK.match(raw) or raw.lstrip().startswith("#"):
         return False
+    if _is_heading(line, lines, place):
+        return False
     if is_to_do(raw):
         return not _is_answered(lines, place)
     if _OPEN.search(raw):
         return True
     return _asks(line, raw) and not _is_answered(lines, place)
+
+
+def _is_heading(line: Line, lines: Sequence[Line], place: int) -> bool:
+    """Whether the line only names what stands below it: "Still to find out:", "**Offen**", "TODO" over a list."""
+    following = next((other.raw for other in lines[place + 1 :] if other.raw.strip()), "")
+    words = line.raw.strip()
+    if "?" in words or _EMPTY_BOX.match(line.raw) or not following:
+        return False
+    is_underlined = place + 1 < len(lines) and re.fullmatch(r"\s*(?:={3,}|-{3,})\s*", lines[place + 1].raw) is not None
+    is_over_list = re.match(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|\[[ xX]?\])", following) is not None
+    is_named = words.endswith((":", ":**", ":*")) or re.fullmatch(r"(\*\*|__).+\1", words) is not None
+    is_bare = len(words.split()) <= _MOST_HEADING_WORDS and is_over_list and not re.match(r"[-*+•\d]", words)
+    return is_underlined or is_named or (is_bare and not words.endswith((".", "!")))
 
 
 def _asks(line: Line, raw: str) -> bool:

@@ -56,3 +56,19 @@ def test_what_recurs_or_is_another_thing_is_no_conflict() -> None:
         grant="Subvención: 6.400 € del ayuntamiento, el 70 % por adelantado.", bank="subvención, ingreso: 4480,00 €"
     )
     assert not conflicts(kitchen="Kitchen window: 120 cm", attic="Attic hatch: 110 cm")
+
+
+def test_two_occasions_of_one_word_are_no_conflict() -> None:
+    pairs = {
+        "# 15 octobre 2026\nProchaine réunion le 19 novembre.": "# 19 novembre 2026\nProchaine réunion le 17 décembre.",
+        "# 15.10.2026\nNächstes Treffen: 19. November": "# 19.11.2026\nNächstes Treffen: 17. Dezember",
+        "# Saal\n\nKaution: 200 €": "# Bus\n\nKaution: 250 €",
+        "Entrega de la leña: 180 €": "Entrega de las ventanas: 210 €",
+        "First delivery: 140 EUR": "Second delivery: 160 EUR",
+        "Foreldremøte for Jonas 3. desember kl. 18": "Foreldremøte for Ida 10. desember kl. 18",
+    }
+    for text, other in pairs.items():
+        assert not conflicts(a=text, b=other), text
+    assert conflicts(a="Kaution Saal 200 €", b="Der Saal: Kaution 250 €") == [("200", "250")]
+    assert conflicts(a="Entrega de la leña: 180 €", b="leña, entrega: 210 €") == [("180", "210")]
+    assert conflicts(a="deposit 200 EUR", b="The deposit is 250 EUR.") == [("200", "250")]

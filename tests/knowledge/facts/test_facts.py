@@ -281,6 +281,14 @@ def test_what_is_open_is_told_from_what_is_done_or_answered() -> None:
     assert [fact.line for fact in facts_of(chat, FactKind.OPEN)] == [3]
 
 
+def test_a_heading_over_what_is_open_is_not_open_itself() -> None:
+    for heading in ("Unclear:", "**Noch offen**", "À décider :", "Nog uit te zoeken / to be decided\n---", "TODO"):
+        assert [fact.text for fact in facts_of(f"{heading}\n- [ ] the roof\n- paint", FactKind.OPEN)] == ["the roof"], (
+            heading
+        )
+    assert [fact.line for fact in facts_of("Colour: not decided.\n- oak", FactKind.OPEN)] == [1]
+
+
 @given(st.dates(date(2020, 1, 1), date(2035, 12, 31)), st.sampled_from(list(DateOrder)))
 def test_a_date_in_numbers_is_read_in_the_order_of_its_document(day: date, order: DateOrder) -> None:
     form = "%d/%m/%Y" if order is DateOrder.DAY_FIRST else "%m/%d/%Y"

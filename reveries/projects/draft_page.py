@@ -18,7 +18,9 @@ from reveries.safe_text import one_line
 _LINE_CHARS: Final = 240
 _MOST_LINES: Final = 40
 """Of one part."""
-_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w/.,-])\+?\d(?:[\s/()-]*\d){7,14}(?![\w/])")
+CONTACT: Final = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+|(?<![\w/.,-])\+?\d(?:[\s/()-]*\d){7,14}(?![\w/])"
+)
 _EMPTY: Final = "The notes say nothing about it that a rule could find."
 
 
@@ -93,5 +95,5 @@ def _contacts(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Ro
     documents = {document for document, _ in places} or set(found.documents)
     for name in sorted(documents):
         for number, raw in enumerate(found.documents[name].text.splitlines(), 1):
-            if _CONTACT.search(raw):
+            if CONTACT.search(raw):
                 yield _Row(raw.strip(), name, number)

@@ -2,6 +2,7 @@
 that code checks; with any other model it is put together from the notes. A draft is never progress, and no file of the
 owner's."""
 
+import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from reveries.projects.draft_page import assemble_draft
 from reveries.projects.draft_store import NewDraft
 from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.model import DraftMaker, Project
+from reveries.projects.note_answers import find_related_lines
 from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
@@ -65,7 +67,8 @@ async def write_draft(store: ProjectStore, model: WorkModel, project: Project, w
         with contextlib.suppress(ModelAnswerError):  # What the rules put together says that no model worded it.
             draft = await _word_draft(model, found, project, wish, owner, today)
     if draft is None:
-        draft = assemble_draft(found, await store.tasks.of_project(project.id), wish, project.name, today)
+        tasks = await store.tasks.of_project(project.id)
+        draft = await asyncio.to_thread(assemble_draft, found, tasks, wish, project.name, today)
     async with store.transaction() as transaction:
         draft_id = await store.drafts.put(transaction, project.id, draft)
         await store.log(transaction, project.id, "draft.written", one_line(wish, 200))
@@ -75,13 +78,13 @@ async def write_draft(store: ProjectStore, model: WorkModel, project: Project, w
 async def _word_draft(
     model: WorkModel, found: ProjectFacts, project: Project, wish: str, owner: str, today: date
 ) -> NewDraft:
-    material = _show_material(found, model.context_chars)
+    material = await asyncio.to_thread(show_material, found, wish, model.context_chars)
     text = prompt(
         "write_draft", owner=owner, project=one_line(project.name), wish=wish, today=today.isoformat(),
         material=material.text,
     )  # fmt: skip
     answer = await model.require("draft", text, WordedDraft, tokens=_ANSWER_TOKENS)
-    return check_draft(found, wish, answer, material.places, today, is_cut=material.is_cut)
+    return await asyncio.to_thread(check_draft, found, wish, answer, material.places, today, is_cut=material.is_cut)
 
 
 def check_draft(
@@ -112,20 +115,30 @@ def check_draft(
     return NewDraft(wish, content, tuple(doubts), chunk_ids, sources, DraftMaker.MODEL)
 
 
-def _show_material(found: ProjectFacts, most_chars: int) -> _Material:
-    """Return the notes line by line, each with its number; the owner's answers first."""
+def show_material(found: ProjectFacts, wish: str, most_chars: int) -> _Material:
+    """Return as many lines of the notes as fit, each with its number: the owner's answers first, then the documents
+    that speak of the wish."""
     lines: list[str] = []
     places: set[tuple[str, int]] = set()
     left = most_chars
-    documents = sorted(found.documents.values(), key=lambda document: (not document.is_answer, document.name))
+    related = list(dict.fromkeys(line.document for line in find_related_lines(found, wish)))
+    order = {name: place for place, name in enumerate(related)}
+    documents = sorted(
+        found.documents.values(),
+        key=lambda document: (not document.is_answer, order.get(document.name, len(order)), document.name),
+    )
     for document in documents:
-        rows = [(n, raw) for n, raw in enumerate(document.text.splitlines(), 1) if raw.strip()]
-        text = f"\n{document.name}\n" + "\n".join(f"{number}: {raw.rstrip()}" for number, raw in rows)
-        if len(text) > left:
-            return _Material("".join(lines), places, is_cut=True)
-        lines.append(text)
-        left -= len(text)
-        places |= {(document.name, number) for number, _ in rows}
+        head = f"\n{one_line(document.name, 300)}\n"
+        for number, raw in enumerate(document.text.splitlines(), 1):
+            row = f"{head}{number}: {raw.rstrip()}\n"
+            if not raw.strip():
+                continue
+            if len(row) > left:
+                return _Material("".join(lines), places, is_cut=True)
+            lines.append(row)
+            places.add((document.name, number))
+            left -= len(row)
+            head = ""
     return _Material("".join(lines), places, is_cut=False)
 
 

@@ -16,6 +16,7 @@ from reveries.knowledge.facts.quantities import main_currency
 from reveries.knowledge.model import Chunk
 from reveries.projects.conflict_decisions import (
     ConflictDecision,
+    DecidedBy,
     DecisionState,
     Place,
     by_pair,
@@ -119,12 +120,18 @@ def _read(kept: _Kept, chunks: Sequence[Chunk], decisions: Sequence[ConflictDeci
         [pair for pair in pairs if not _are_settled(by_name, pair, replaced)]
         for pairs in pair_facts(every, texts_of(documents))
     )
-    conflicts = [pair for pair in sure if lines_of(pair) not in decided or _is_confirmed(decided, pair)]
+    # A model is asked only where no rule is sure: what it said then hides nothing that one is sure of now.
+    conflicts = [pair for pair in sure if not _is_by_owner(decided, pair)]
     conflicts += [pair for pair in doubtful if _is_confirmed(decided, pair)]
     undecided = [pair for pair in doubtful if lines_of(pair) not in decided]
     kept.facts, kept.version = facts, whole_version
     kept.whole = ProjectFacts(by_name, every, conflicts, undecided, decided)
     return kept.whole
+
+
+def _is_by_owner(decided: Mapping[frozenset[Place], ConflictDecision], pair: FactConflict) -> bool:
+    decision = decided.get(lines_of(pair))
+    return decision is not None and decision.decided_by is DecidedBy.OWNER
 
 
 def _is_confirmed(decided: Mapping[frozenset[Place], ConflictDecision], pair: FactConflict) -> bool:

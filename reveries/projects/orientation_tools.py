@@ -1,6 +1,7 @@
 """MCP tools for project orientations (V-16..V-19), with the names and fields of the specification."""
 
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Annotated
 
 import msgspec
@@ -267,5 +268,5 @@ def derive_project_name(vision: str, taken: set[str]) -> str:
             break
         name = f"{name} {word}".strip()
     name = name.rstrip(".,:;") or vision.strip()[: LONGEST_NAME_CHARS - 4]
-    candidates = (name, *(f"{name} {number}" for number in range(2, 1000)))
+    candidates = chain([name], (f"{name} {number}" for number in count(2)))
     return next(one for one in candidates if one.casefold() not in taken)

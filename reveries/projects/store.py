@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -230,8 +230,10 @@ class ProjectStore:
         may_write: bool = False,
         orientation: Orientation = EMPTY_ORIENTATION,
         sources: frozenset[str] = frozenset(),
+        fill: Callable[[Transaction, str], Awaitable[None]] | None = None,
     ) -> Project:
-        """Create a project with its first orientation (V-19) and its tools' folder. Raises UsageError."""
+        """Create a project with its first orientation (V-19) and its tools' folder. `fill`, called with its id, stores
+        what it has from the beginning, or nothing is created. Raises UsageError."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME_CHARS:
             raise UsageError(
@@ -249,6 +251,8 @@ class ProjectStore:
             await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
             await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
             await self.log(transaction, project_id, "project.created")
+            if fill is not None:
+                await fill(transaction, project_id)
         return await self.find(project_id)
 
     async def set_goal(

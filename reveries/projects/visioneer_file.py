@@ -17,6 +17,7 @@ from typing import Any, Final
 from reveries.db.copies import connect_reader
 from reveries.db.driver import dbapi
 from reveries.errors import InputDataError, InputFileError
+from reveries.safe_text import plain
 
 ForeignRow = Mapping[str, Any]
 
@@ -48,7 +49,10 @@ def read_visioneer_file(path: Path) -> list[ForeignProject]:
     try:
         with closing(connect_reader(path, with_vector_search=False)) as connection:
             connection.row_factory = dbapi.Row
-            tables = {str(row["name"]) for row in connection.execute("SELECT name FROM sqlite_master")}
+            # Not its views: what they yield may have no end.
+            tables = {
+                str(row["name"]) for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
             if missing := [name for name in _REQUIRED if name not in tables]:
                 raise InputDataError(
                     f"{path.name} is no database of Visioneer: it has no table {missing[0]}.",
@@ -91,9 +95,10 @@ def _gather_project(project: ForeignRow, read: Mapping[str, list[ForeignRow]]) -
 
 def read_time(value: object) -> float | None:
     """Return an ISO time (UTC where it names no zone) or a number of seconds or milliseconds as unix seconds. Pure."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = float(value) / 1000.0 if abs(value) > _LATEST else float(value)
-        return seconds if math.isfinite(seconds) and 0.0 <= seconds <= _LATEST else None
+    number = read_number(value)
+    if number is not None:
+        seconds = number / 1000.0 if number > _LATEST else number
+        return seconds if 0.0 <= seconds <= _LATEST else None
     try:
         at = datetime.fromisoformat(str(value).strip())
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
@@ -101,29 +106,45 @@ def read_time(value: object) -> float | None:
         return None
 
 
+def read_number(value: object) -> float | None:
+    """Return a finite number; None for anything else. Pure."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_json(value: str | bytes, otherwise: object) -> Any:
+    """Return what a JSON text says; `otherwise` if it is none, or nested deeper than anybody writes. Pure."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def read_texts(value: object) -> tuple[str, ...]:
     """Return a JSON array, or what one holds, as texts; a text that is none as one. Pure."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            value = [value]
+        value = read_json(value, [value])
     if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
         return ()
-    return tuple(one.strip() for one in value if isinstance(one, str) and one.strip())
+    return tuple(text for one in value if isinstance(one, str) and (text := plain(one).strip()))
 
 
 def read_text(row: ForeignRow, name: str) -> str:
     """Return a column as text; empty if it is missing or null. Pure."""
     value = row.get(name)
-    return "" if value is None else str(value).strip()
+    try:
+        return "" if value is None else plain(str(value)).strip()
+    except ValueError:  # A number of thousands of digits.
+        return ""
 
 
 def _as_object(value: object) -> dict[str, Any]:
-    try:
-        found = json.loads(value) if isinstance(value, str | bytes) else value
-    except ValueError:
-        return {}
+    found = read_json(value, {}) if isinstance(value, str | bytes) else value
     return dict(found) if isinstance(found, Mapping) else {}
 
 

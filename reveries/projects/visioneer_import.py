@@ -4,7 +4,6 @@ They arrive paused and without a goal, so that nothing begins by itself. Their t
 its name among their sources, and nothing of them counts as the owner's word.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeVar
 from reveries.db.database import Transaction
 from reveries.knowledge.evolution import ARCHIVE_BELOW, archive_relation, initial_weight
 from reveries.knowledge.model import REPLACING, ChunkSource, ChunkType, Confidence, NewChunk, Relation, RelationType
+from reveries.knowledge.project_knowledge import PreparedChunks
 from reveries.knowledge.relations import NewRelation
 from reveries.projects.model import (
     PROGRAM_PREFIX,
@@ -30,8 +30,16 @@ from reveries.projects.model import (
 from reveries.projects.orientation_tools import derive_project_name
 from reveries.projects.store import NewQuestion, ProjectStore
 from reveries.projects.task_store import NewTask
-from reveries.projects.visioneer_file import ForeignProject, ForeignRow, read_text, read_texts, read_time
-from reveries.safe_text import one_line, plain
+from reveries.projects.visioneer_file import (
+    ForeignProject,
+    ForeignRow,
+    read_json,
+    read_number,
+    read_text,
+    read_texts,
+    read_time,
+)
+from reveries.safe_text import one_line
 
 SOURCE: Final = f"{PROGRAM_PREFIX}visioneer"
 _SOURCES: Final = frozenset({SOURCE})
@@ -77,31 +85,42 @@ class _Import:
     async def run(self) -> ImportedProject:
         store, given = self._store, self._given
         page = read_page(given.page)
-        vision = page.vision_summary or f"Visioneer {given.id}"
+        vision = page.vision_summary or f"Visioneer {one_line(given.id)}"
         kept = [row for row in given.rows["chunks"] if self._keep(bool(read_text(row, "content")), "empty texts")]
         # They are of one hand: what of them contradicts each other was settled there, or stands among the relations.
         prepared = await store.knowledge.prepare(_NOWHERE, [read_chunk(row) for row in kept], are_one_text=True)
         store.knowledge.search.drop(_NOWHERE)
         names = {one.name.casefold() for one in await store.projects()}
-        project = await store.create(derive_project_name(vision, names), orientation=page, sources=_SOURCES)
-        async with store.transaction() as transaction:
-            await transaction.run("projects.set_state", {"id": project.id, "state": "paused"})
-            ids = await store.knowledge.put(transaction, project.id, prepared)
-            self._chunks = {read_text(row, "id"): new_id for row, new_id in zip(kept, ids, strict=True)}
-            for row, new_id in zip(kept, ids, strict=True):
-                await transaction.run("chunks.restore_times", _chunk_times(row, new_id, store.now))
-            await self._put_tasks(transaction, project.id)
-            await self._put_questions(transaction, project.id)
-            await self._put_waits(transaction, project.id)
-            relations = await self._put_relations(transaction, project.id)
+        name = derive_project_name(vision, names)
+        if " " not in name:  # A single word may read like an id.
+            name = derive_project_name(f"Visioneer {name}", names)
+        relations = 0
+
+        async def fill(transaction: Transaction, project_id: str) -> None:
+            nonlocal relations
+            await transaction.run("projects.set_state", {"id": project_id, "state": "paused"})
+            await self._put_chunks(transaction, project_id, kept, prepared)
+            await self._put_tasks(transaction, project_id)
+            await self._put_questions(transaction, project_id)
+            await self._put_waits(transaction, project_id)
+            relations = await self._put_relations(transaction, project_id)
             for row in given.rows["activities"]:
-                await self._put_activity(transaction, project.id, row)
-        counts = {name: len(rows) for name, rows in given.rows.items()}
+                await self._put_activity(transaction, project_id, row)
+
+        project = await store.create(name, orientation=page, sources=_SOURCES, fill=fill)
         left_out = {name: number for name, number in self._left_out.items() if number}
         return ImportedProject(
-            project.name, page.vision_summary, len(self._tasks), len(self._questions), len(ids), relations,
-            counts["activities"], left_out,
+            project.name, page.vision_summary, len(self._tasks), len(self._questions), len(kept), relations,
+            len(given.rows["activities"]), left_out,
         )  # fmt: skip
+
+    async def _put_chunks(
+        self, transaction: Transaction, project_id: str, kept: Sequence[ForeignRow], prepared: PreparedChunks
+    ) -> None:
+        ids = await self._store.knowledge.put(transaction, project_id, prepared)
+        for row, new_id in zip(kept, ids, strict=True):
+            self._chunks[read_text(row, "id")] = new_id
+            await transaction.run("chunks.restore_times", _chunk_times(row, new_id, self._store.now))
 
     def _keep(self, is_kept: bool, what: str) -> bool:
         self._left_out[what] += not is_kept
@@ -111,7 +130,7 @@ class _Import:
         kept = [row for row in self._given.rows["tasks"] if self._keep(bool(_title(row)), "tasks without a title")]
         new = [
             NewTask(
-                _title(row), plain(read_text(row, "description")), TaskKind.OTHER, plain(read_text(row, "skill_area")),
+                _title(row), read_text(row, "description"), TaskKind.OTHER, read_text(row, "skill_area"),
                 foreign_sources=_SOURCES, made_by=MadeBy.PROGRAM,
             )
             for row in kept
@@ -123,13 +142,13 @@ class _Import:
 
     async def _put_questions(self, transaction: Transaction, project_id: str) -> None:
         for row in self._given.rows["questions"]:
-            text = plain(read_text(row, "question"))
+            text = read_text(row, "question")
             if not self._keep(bool(text), "questions without words"):
                 continue
-            new = NewQuestion(text, context=plain(read_text(row, "context")), foreign_sources=_SOURCES)
+            new = NewQuestion(text, context=read_text(row, "context"), foreign_sources=_SOURCES)
             new_id = await self._store.put_question(transaction, project_id, new)
             self._questions[read_text(row, "id")] = new_id
-            answer = plain(read_text(row, "answer"))
+            answer = read_text(row, "answer")
             asked_at = read_time(row.get("asked_at")) or self._store.now
             answered_at = (read_time(row.get("answered_at")) or self._store.now) if answer else None
             state = {"id": new_id, "status": "answered" if answer else "open", "answer": answer, "asked_at": asked_at}
@@ -182,7 +201,7 @@ class _Import:
     async def _put_activity(self, transaction: Transaction, project_id: str, row: ForeignRow) -> None:
         """Store a log entry under the name of the program: no model reads it."""
         details = read_text(row, "details")
-        words = plain("\n".join(part for part in (read_text(row, "action"), details) if part))
+        words = "\n".join(part for part in (read_text(row, "action"), details) if part)
         at = read_time(row.get("timestamp")) or self._store.now
         entry: dict[str, object] = {"project_id": project_id, "task_id": None, "action": SOURCE, "details": words}
         await transaction.rows("projects.put_activity", entry | {"skill_area": "", "now": at})
@@ -191,32 +210,30 @@ class _Import:
 def read_page(page: ForeignRow) -> Orientation:
     """Read a page; what is missing or of another form is empty. Pure."""
     return Orientation(
-        vision_summary=plain(read_text(page, "vision_summary")),
-        success_criteria=tuple(Criterion(plain(one)) for one in read_texts(page.get("success_criteria"))),
-        constraints=tuple(plain(one) for one in read_texts(page.get("constraints"))),
+        vision_summary=read_text(page, "vision_summary"),
+        success_criteria=tuple(Criterion(one) for one in read_texts(page.get("success_criteria"))),
+        constraints=read_texts(page.get("constraints")),
         skill_map=tuple(
             SkillNode(
-                plain(read_text(one, "skill")),
+                read_text(one, "skill"),
                 read_text(one, "status") or "not_started",
-                plain(read_text(one, "parent")) or None,
+                read_text(one, "parent") or None,
                 read_texts(one.get("dependencies")),
-                plain(read_text(one, "notes")),
+                read_text(one, "notes"),
             )
             for one in _objects(page.get("skill_map"))
             if read_text(one, "skill")
         ),
         current_phase=_one_of(Phase, read_text(page, "current_phase"), Phase.INTAKE) or Phase.INTAKE,
         key_decisions=tuple(
-            KeyDecision(
-                plain(read_text(one, "decision")), plain(read_text(one, "reasoning")), read_time(one.get("date")) or 0.0
-            )
+            KeyDecision(read_text(one, "decision"), read_text(one, "reasoning"), read_time(one.get("date")) or 0.0)
             for one in _objects(page.get("key_decisions"))
             if read_text(one, "decision")
         ),
-        active_priorities=tuple(plain(one) for one in read_texts(page.get("active_priorities"))),
+        active_priorities=read_texts(page.get("active_priorities")),
         progress_snapshot=tuple(
             AreaProgress(
-                plain(read_text(one, "area")),
+                read_text(one, "area"),
                 read_text(one, "status") or "not_started",
                 int(_number(one, "percent", 0.0, 0.0, 100.0)) if one.get("percent") is not None else None,
                 read_texts(one.get("blockers")),
@@ -230,7 +247,7 @@ def read_page(page: ForeignRow) -> Orientation:
 def read_chunk(row: ForeignRow) -> NewChunk:
     """Read a text with what it is; an unknown type, confidence or source is the most careful one. Pure."""
     return NewChunk(
-        plain(read_text(row, "content"))[:_LONGEST_CONTENT],
+        read_text(row, "content")[:_LONGEST_CONTENT],
         _one_of(ChunkType, read_text(row, "type"), None) or ChunkType.RESEARCH,
         _one_of(Confidence, read_text(row, "confidence"), None) or Confidence.SPECULATIVE,
         _one_of(ChunkSource, read_text(row, "source"), None) or ChunkSource.RESEARCH,
@@ -273,8 +290,8 @@ def _task_state(row: ForeignRow, task_id: str, now: float) -> dict[str, object]:
     return {
         "id": task_id,
         "status": status.value,
-        "outcome": plain(read_text(row, "outcome")),
-        "failure": plain(read_text(row, "failure_reason")),
+        "outcome": read_text(row, "outcome"),
+        "failure": read_text(row, "failure_reason"),
         "created_at": made_at,
         "updated_at": read_time(row.get("updated_at")) or made_at,
         "started_at": read_time(row.get("started_at")),
@@ -283,15 +300,11 @@ def _task_state(row: ForeignRow, task_id: str, now: float) -> dict[str, object]:
 
 
 def _title(row: ForeignRow) -> str:
-    return one_line(plain(read_text(row, "title")), _LONGEST_TITLE)
+    return one_line(read_text(row, "title"), _LONGEST_TITLE)
 
 
 def _objects(value: object) -> list[dict[str, Any]]:
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return []
+    value = read_json(value, []) if isinstance(value, str) else value
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
@@ -300,6 +313,5 @@ def _one_of(kind: type[_Kind], value: str, otherwise: _Kind | None) -> _Kind | N
 
 
 def _number(row: ForeignRow, name: str, otherwise: float, least: float, most: float) -> float:
-    value = row.get(name)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(most, max(least, float(value))) if is_number and value is not None else otherwise
+    value = read_number(row.get(name))
+    return otherwise if value is None else min(most, max(least, value))

@@ -30,12 +30,12 @@ async def open_notes(work: Work, path: Path, notes: dict[str, str]) -> str:
     return project.id
 
 
-async def decide(work: Work, project_id: str, state: DecisionState) -> None:
+async def decide(work: Work, project_id: str, state: DecisionState, decided_by: DecidedBy = DecidedBy.OWNER) -> None:
     found = await work.store.read_facts(project_id)
     pair = next(pair for pair in found.conflicts if pair.a.quantity is not None)
     async with work.store.transaction() as transaction:
         sources = frozenset(next(iter(found.documents.values())).parts[0].foreign_sources)
-        new = NewDecision(pair, state, DecidedBy.OWNER, "two tents", foreign_sources=sources)
+        new = NewDecision(pair, state, decided_by, "two tents", foreign_sources=sources)
         await work.store.conflict_decisions.put(transaction, project_id, new)
 
 
@@ -58,6 +58,13 @@ async def test_a_dismissed_conflict_stays_away_until_one_of_its_lines_changes(tm
         mail.write_text(NOTES["mail.txt"].replace("520", "530"))
         await work.work.follow_folder(project_id)
         assert await values_in_conflict(work, project_id) == [days, {"480", "530"}]
+
+
+async def test_what_a_model_once_said_hides_no_conflict_that_a_rule_is_sure_of(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda _: "", tier=Tier.SMALL) as work:
+        project_id = await open_notes(work, tmp_path, NOTES)
+        await decide(work, project_id, DecisionState.DENIED, DecidedBy.MODEL)
+        assert {"480", "520"} in await values_in_conflict(work, project_id)
 
 
 async def test_what_does_not_hold_answers_no_question_and_is_in_no_timeline(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from reveries.llm.tier import Tier
+from reveries.projects.draft_page import CONTACT
 from reveries.projects.draft_store import Draft
-from reveries.projects.draft_writing import write_draft
+from reveries.projects.draft_writing import show_material, write_draft
 from reveries.projects.model import DraftMaker
 from tests.projects.kit import Work, open_work
 
@@ -73,3 +74,17 @@ async def test_a_capable_model_words_it_once_and_what_no_note_says_is_named(tmp_
         assert draft.made_by is DraftMaker.MODEL
         assert "“The water damage is 1,240 EUR.” (insurance.md:4)" in draft.content
         assert draft.doubts == ("no line says: the deductible", "in no note: 5 December 2026", "in no note: 300")
+
+
+async def test_of_notes_that_do_not_all_fit_what_speaks_of_the_wish_is_shown_first(tmp_path: Path) -> None:
+    async with open_work(tmp_path, lambda _: "", tier=Tier.SMALL) as work:
+        draft = await make(work, tmp_path)
+        shown = show_material(await work.store.read_facts(draft.project_id), WISH, 130)
+    assert "4: The water damage is 1,240 EUR." in shown.text
+    assert "hedge" not in shown.text
+    assert shown.is_cut
+
+
+def test_an_address_is_looked_for_in_one_pass_over_a_line_without_an_end() -> None:
+    assert CONTACT.search("a" * 100_000 + " claims@mutual.example")
+    assert not CONTACT.search("a." * 50_000)

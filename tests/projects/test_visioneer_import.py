@@ -179,6 +179,44 @@ def test_a_file_that_is_no_database_of_visioneer_is_refused_in_a_sentence(tmp_pa
         read_visioneer_file(tmp_path / "nowhere.db")
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "[" * 100_000,
+        '{"vision_summary": ' + "9" * 5_000 + "}",
+        json.dumps(PAGE | {"key_decisions": [{"decision": "d", "date": 10**400}]}),
+        json.dumps(PAGE | {"progress_snapshot": [{"area": "a", "percent": 10**400}]}),
+        json.dumps(PAGE | {"skill_map": [{"skill": "s", "status": "\ud800", "dependencies": ["\ud800"]}]}),
+        json.dumps(PAGE | {"vision_summary": "deadbeefdeadbeef"}),
+    ],
+)
+async def test_a_page_that_nobody_would_write_leaves_nothing_else_behind(tmp_path: Path, file: Path, page: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE orientation SET content = ?", (page,))
+        connection.execute("DROP TABLE coretrieval")
+        connection.execute(
+            "CREATE VIEW coretrieval AS WITH RECURSIVE n(chunk_a_id) AS (SELECT 1 UNION ALL SELECT 1 FROM n) "
+            "SELECT * FROM n"  # It has no end.
+        )
+        connection.commit()
+    async with open_work(tmp_path, Hand()) as work:
+        imported = await bring_in(work, file)
+        assert (imported.tasks, imported.questions, imported.chunks) == (3, 2, 3)
+
+
+async def test_a_project_that_cannot_be_stored_whole_is_not_stored_at_all(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise InputDataError("broken", advice="")
+
+    async with open_work(tmp_path, Hand()) as work:
+        monkeypatch.setattr(work.store.tasks, "release", fail)
+        with pytest.raises(InputDataError):
+            await bring_in(work, file)
+        assert await work.store.projects() == []
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

@@ -54,6 +54,9 @@ _BACK_DAYS: Final = 31
 _BESIDE_DAYS: Final = 45
 """A day without a year that lies so near to one with its year belongs to the same event."""
 
+_LINE_CHARS: Final = 600
+"""Of a line without an end, so much is read before a day."""
+_YEAR_FIRST: Final = re.compile(r"\W*((?:19|20)\d\d)\b(?![-./]\d)")
 _OF_YEAR: Final = re.compile(r"\b(?:de|in|im|en|of|from|von|van|del|i) ((?:19|20)\d\d)\b")
 
 
@@ -113,8 +116,8 @@ class _Reading:
 
     def year_of_line(self, at: int) -> int | None:
         """Return the year that the line names before `at`: "2018 Aarhus, 9 to 13 May", "the tour of 2024, 3 May"."""
-        line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
-        named = re.match(r"\W*((?:19|20)\d\d)\b(?![-./]\d)", line) or _OF_YEAR.search(line)
+        begin = self.text.rfind("\n", 0, at) + 1
+        named = _YEAR_FIRST.match(self.text, begin, at) or _OF_YEAR.search(self.text, max(begin, at - _LINE_CHARS), at)
         return int(named[1]) if named else None
 
 
@@ -128,17 +131,21 @@ def find_days(
     one mention."""
     context = context or DayContext()
     taken: list[DayMention] = []
+    is_taken = bytearray(len(text))
     for pattern, rule in _RULES:
         for match in pattern.finditer(text):
-            if any(match.start() < other.end and other.start < match.end() for other in taken):
+            if any(is_taken[match.start() : match.end()]):
                 continue
             earlier = [other for other in taken if other.end <= match.start() and other.is_written_out]
             recent = max(earlier, key=lambda mention: mention.end).last if earlier else context.recent
             reading = _Reading(text, written_on, order, replace(context, recent=recent))
             try:
-                taken += list(rule(match, reading))
+                mentions = list(rule(match, reading))
             except (ValueError, OverflowError):
                 continue
+            taken += mentions
+            for mention in mentions:
+                is_taken[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
     return _join_spans(text, sorted(taken, key=lambda mention: (mention.start, mention.first)))
 
 

@@ -1,6 +1,7 @@
 """The facts of a document: what its lines say that has a value. Pure."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -57,6 +58,8 @@ _CONTEXT_LINES: Final = 12
 """How many lines a month is still spoken of, for a day that is only a number."""
 _FULL_LINE_CHARS: Final = 55
 """A line that was broken to fit is at least so long."""
+_SENTENCE_CHARS: Final = 600
+"""A sentence is read so far before and behind a day: a line of a whole book has no end."""
 _REACH_CHARS: Final = 60
 """A time of day belongs to the day that stands at most this far from it in the sentence."""
 
@@ -72,7 +75,7 @@ class _Block:
 
     def place(self, offset: int) -> tuple[Line, int]:
         """Return the line at `offset` of the block, and the offset within it."""
-        index = max(place for place, start in enumerate(self.starts) if start <= offset)
+        index = bisect_right(self.starts, offset) - 1
         return self.lines[index], offset - self.starts[index]
 
 
@@ -162,10 +165,13 @@ class _DocumentReading:
         undated = mask(text, [(day.start, day.end) for day in days])
         times = find_times(undated)
         free = set(times)
+        ends, whole_ends = _sentence_ends(text), _sentence_ends(block.text)
         for mention in days:
-            time = _time_of(mention, text, days, times)
+            sentence = _sentence_around(ends, len(text), mention.start, mention.end)
+            time = _time_of(mention, sentence, days, times)
             free -= {time} if time is not None else set()
-            if (fact := _day_fact(self.document, block, mention, time.time if time is not None else "")) is not None:
+            named_time = time.time if time is not None else ""
+            if (fact := _day_fact(self.document, block, mention, named_time, whole_ends)) is not None:
                 yield fact
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
@@ -237,8 +243,8 @@ def _fact_at(document: str, block: _Block, kind: FactKind, start: int, end: int)
     return Fact(kind, line.text, document, line.number, offset, offset + end - start, written_on=line.written_on)
 
 
-def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> Fact | None:
-    """Return the fact of a day; None for the day that only says when the rest was written."""
+def _day_fact(document: str, block: _Block, mention: DayMention, time: str, ends: Sequence[int]) -> Fact | None:
+    """Return the fact of a day; None for the day that only says when the rest was written. `ends`: of the sentences."""
     fact = _fact_at(document, block, FactKind.DATE, mention.start, mention.end)
     line, _ = block.place(mention.start)
     # What is said of today or yesterday is past by the time that anybody looks.
@@ -253,14 +259,15 @@ def _day_fact(document: str, block: _Block, mention: DayMention, time: str) -> F
         bound = Bound.BY
     elif is_start(block.text, mention.start):
         bound = Bound.FROM
-    is_cancelled = _is_called_off(block.text, mention) and not is_moved_to(block.text, mention.start)
+    is_cancelled = _is_called_off(block.text, mention, ends) and not is_moved_to(block.text, mention.start)
     day = Day(mention.first, mention.last, time, bound, is_cancelled)
     return replace(fact, day=day)
 
 
-def _is_called_off(text: str, mention: DayMention) -> bool:
+def _is_called_off(text: str, mention: DayMention, ends: Sequence[int]) -> bool:
     """Whether the sentence around a day calls it off or denies it, or the next one does with a pronoun."""
-    first, last = _sentence_bounds(text, mention.start, mention.end)
+    begin, end = _sentence_around(ends, len(text), mention.start, mention.end)
+    first, last = max(begin, mention.start - _SENTENCE_CHARS), min(end, mention.end + _SENTENCE_CHARS)
     if _CANCELLED.search(text, first, last):
         return True
     for denial in _DENIED.finditer(text, first, last):
@@ -270,7 +277,7 @@ def _is_called_off(text: str, mention: DayMention) -> bool:
             return True
         if not is_before and not _UNTIL.search(denial.group()):
             return True
-    following = text[last : _sentence_bounds(text, last, last + 1)[1]]
+    following = text[end : _sentence_around(ends, len(text), end, end + 1)[1]][:_SENTENCE_CHARS]
     return (
         _PRONOUN.match(following) is not None
         and _CANCELLED.search(following) is not None
@@ -278,19 +285,25 @@ def _is_called_off(text: str, mention: DayMention) -> bool:
     )
 
 
-def _sentence_bounds(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where the sentence around `start` to `end` begins and ends."""
+def _sentence_ends(text: str) -> list[int]:
+    """Return where sentences end, in their order."""
+    longest = sorted(text.split("\n"), key=len, reverse=True)
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    ends += [match.end() for match in re.finditer(r"\n", text) if not _goes_on(text, match.start())]
-    first = max((at for at in ends if at <= start), default=0)
-    return first, min((at for at in ends if at >= end), default=len(text))
+    ends += [match.end() for match in re.finditer(r"\n", text) if not _goes_on(text, match.start(), longest)]
+    return sorted(ends)
 
 
-def _goes_on(text: str, at: int) -> bool:
+def _sentence_around(ends: Sequence[int], length: int, start: int, end: int) -> tuple[int, int]:
+    """Return where the sentence around `start` to `end` begins and ends, in a text of `length`."""
+    before, behind = bisect_right(ends, start), bisect_left(ends, end)
+    return ends[before - 1] if before else 0, ends[behind] if behind < len(ends) else length
+
+
+def _goes_on(text: str, at: int, longest: Sequence[str]) -> bool:
     """Whether the sentence of the line that ends at `at` goes on in the next: the line breaks off at a small word or
     a comma, or it is full and the next begins small, or fills as much as this one."""
     line = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \x00")
-    following = text[at + 1 :].lstrip(" >\x00").partition("\n")[0]
+    following = text[at + 1 : at + _SENTENCE_CHARS].lstrip(" >\x00").partition("\n")[0]
     last_word = re.search(r"([^\W\d_]+)$", line)
     if last_word is not None and last_word[1].casefold() in VOCABULARY.stop_words:
         return True
@@ -298,24 +311,23 @@ def _goes_on(text: str, at: int) -> bool:
         return False
     # Who writes everything small begins sentences so, too.
     begins_small = following[:1].islower() and re.match(r"\W*[a-zß-öø-ÿ]", text) is None
-    return line.endswith(",") or begins_small or _is_full_at(text, line, following)
+    return line.endswith(",") or begins_small or _is_full_at(longest, line, following)
 
 
-def _is_full_at(text: str, line: str, following: str) -> bool:
+def _is_full_at(longest: Sequence[str], line: str, following: str) -> bool:
     """Whether the first word of the following line did not fit behind `line` any more, as another line shows."""
-    others = [len(other) for other in text.split("\n") if other.rstrip() != line]
-    fitting = max(others, default=0)
+    fitting = next((len(other) for other in longest if other.rstrip() != line), 0)
     return fitting > _FULL_LINE_CHARS and len(line) + 1 + len(following.partition(" ")[0]) > fitting
 
 
 def _time_of(
-    mention: DayMention, text: str, days: Sequence[DayMention], times: Sequence[TimeMention]
+    mention: DayMention, sentence: tuple[int, int], days: Sequence[DayMention], times: Sequence[TimeMention]
 ) -> TimeMention | None:
     """Return the time of day that belongs to a day: the next one behind it in its sentence, else the one before."""
     if mention.first != mention.last:
         return None
-    first, last = _sentence_bounds(text, mention.start, mention.end)
-    next_day = min((day.start for day in days if day.start >= mention.end), default=len(text))
+    first, last = sentence
+    next_day = min((day.start for day in days if day.start >= mention.end), default=last)
     behind = [time for time in times if mention.end <= time.start < min(last, next_day, mention.end + _REACH_CHARS)]
     before = [time for time in times if max(first, mention.start - _REACH_CHARS) <= time.start < mention.start]
     return behind[0] if behind else before[-1] if before else None

@@ -16,6 +16,8 @@ from reveries.knowledge.facts.vocabulary import VOCABULARY
 _GERMAN: Final = frozenset(VOCABULARY.languages["de"]["stop"])
 _FULL_LINE_CHARS: Final = 55
 """A line that was broken to fit is at least so long: its sentence may go on in the next."""
+_BEFORE_CHARS: Final = 60
+"""Before a word: what tells whether it is a name, also in a line of a whole book."""
 _FIRST_LINES: Final = 4
 """What a document is about stands in its first lines."""
 _HEADING: Final = re.compile(r"^\s*#{1,6}\s|^[^.!?]{2,60}:\s*$|^\s*\*\*[^*]+\*\*\W*$")
@@ -122,7 +124,7 @@ def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
         names.update(re.findall(r"\w+", line.raw[: line.begin].rpartition(" ")[2].casefold()))
         for match in _NAME.finditer(line.raw, line.begin):
             word = match.group().removesuffix("'s").removesuffix("’s")
-            before = line.raw[line.begin : match.start()]
+            before = line.raw[max(line.begin, match.start() - _BEFORE_CHARS) : match.start()]
             if _is_behind_title(before):
                 names.add(word.casefold())
             elif word.casefold() in small or _ARTICLE.search(before) or not _is_name_like(word):

@@ -62,7 +62,7 @@ def _is_open(line: Line, lines: Sequence[Line], place: int) -> bool:
 
 
 def _is_heading(line: Line, lines: Sequence[Line], place: int) -> bool:
-    """Whether the line only names what stands below it: "Still to find out:", "**Offen**", "TODO" over a list."""
+    """Whether the line only names what stands below it: "Still to find out:", "**Offen**", a bare mark over a list."""
     following = next((other.raw for other in lines[place + 1 :] if other.raw.strip()), "")
     words = line.raw.strip()
     if "?" in words or _EMPTY_BOX.match(line.raw) or not following:

@@ -9,6 +9,8 @@ from reveries.client.slash_parsing import complete_command, name_contains
 
 SHOWN_COMMANDS = 8
 _NARROW_COLUMNS = 50
+_USAGE_COLUMNS = 24
+"""A command with many arguments must leave room for what each does, in 80 columns too; /help shows it whole."""
 
 
 class SlashMenu(OptionList):
@@ -49,8 +51,8 @@ class SlashMenu(OptionList):
         self._is_picked = False
         self.clear_options()
         if commands:
-            widest = max(len(command.usage) for command in commands)
-            self.add_options([Option(self._row(command, widest)) for command in commands])
+            columns = min(_USAGE_COLUMNS, max(len(command.usage) for command in commands))
+            self.add_options([Option(self._row(command, columns)) for command in commands])
             self.highlighted = 0
         self.set_class(not commands, "hidden")
 
@@ -66,7 +68,8 @@ class SlashMenu(OptionList):
         self.clear_options()
         self.add_class("hidden")
 
-    def _row(self, command: Command, widest: int) -> Content:
+    def _row(self, command: Command, columns: int) -> Content:
         if self.app.size.width < _NARROW_COLUMNS:
             return Content.styled(command.usage, "$accent")
-        return Content.assemble((f"{command.usage:<{widest + 2}}", "$accent"), (command.description, "$foreground 70%"))
+        usage = command.usage if len(command.usage) <= columns else f"{command.usage[: columns - 1]}…"
+        return Content.assemble((f"{usage:<{columns + 2}}", "$accent"), (command.description, "$foreground 70%"))

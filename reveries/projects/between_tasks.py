@@ -52,7 +52,7 @@ class BetweenTasks:
         if _is_stopped(state):
             return state
         waiting = {REACHED_TAG, PREMISE_TAG} | ({INTAKE_TAG} if model.tier is Tier.CAPABLE else set())
-        if is_over(state) and not any(waiting & {*one.context_tags} for one in state.open_questions):
+        if is_over(state) and state.has_plan and not any(waiting & {*one.context_tags} for one in state.open_questions):
             return await self._ask_whether_reached(state)
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)

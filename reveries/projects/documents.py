@@ -26,6 +26,18 @@ class DocumentChange:
     """Number of sections of an earlier version that were retired."""
 
 
+def describe_sections(stored: int, retired: int) -> str:
+    """Say how many sections of a text are new, and how many of its earlier version are gone. Pure."""
+    words = [f"{count_noun(stored, 'new section')}"] if stored else []
+    words += [f"{count_noun(retired, 'earlier section')} no longer there"] if retired else []
+    return ", ".join(words) or "nothing new"
+
+
+def count_noun(number: int, noun: str) -> str:
+    """Return a number with its noun in the plural where it needs one. Pure."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
     """As `split_text`, for a document that is added as a whole. Raises UsageError where there is nothing, or too
     much."""
@@ -77,7 +89,7 @@ async def update_document(
     await place_sections(store, project, {name: sections}, partial(_is_of_document, name=name))
     if stored or retired:
         async with store.transaction() as transaction:
-            words = f"{len(stored)} new sections, {retired} that stand there no more"
+            words = f"{one_line(name, 80)}: {describe_sections(len(stored), retired)}"
             await store.log(transaction, project.id, "material.added", words)
             await store.clear_rest(transaction, project.id)
     return DocumentChange(stored, retired)

@@ -18,6 +18,8 @@ from reveries.errors import ToolError
 from reveries.knowledge.model import Chunk, NewChunk
 from reveries.projects.documents import (
     MOST_CHUNKS,
+    count_noun,
+    describe_sections,
     known_sections,
     place_sections,
     rejected_sections,
@@ -124,7 +126,7 @@ class FolderReading:
 
     def describe(self) -> str:
         """Return it in words, for the owner."""
-        words = [f"{_count(self.files, 'note')}: {_count(self.stored, 'new section')}, {self.fallen} no longer there"]
+        words = [f"{count_noun(self.files, 'note')}: {describe_sections(self.stored, self.fallen)}"]
         if self.waiting:
             words.append(f"{self.waiting} more to read")
         if self.skipped:
@@ -191,7 +193,9 @@ async def _store_notes(
     await place_sections(store, project, read, is_of_folder)
     if fallen:
         async with store.transaction() as transaction:
-            await store.log(transaction, project.id, "folder.changed", f"{_count(fallen, 'section')} no longer there")
+            await store.log(
+                transaction, project.id, "folder.changed", f"{count_noun(fallen, 'section')} no longer there"
+            )
     return stored, fallen
 
 
@@ -243,7 +247,3 @@ def is_of_folder(chunk: Chunk) -> bool:
 def is_note(path: str) -> bool:
     """Whether the file at `path` is a note, by its name."""
     return PurePosixPath(path).suffix.lower() in _SUFFIXES
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

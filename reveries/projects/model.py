@@ -171,6 +171,11 @@ class WorkTask:
         return self.status is TaskStatus.IN_PROGRESS and self.try_began_at is not None
 
     @property
+    def is_left_to_owner(self) -> bool:
+        """Whether only the owner has to do with it: nobody else planned it or tried it."""
+        return self.made_by is MadeBy.OWNER and not self.tries
+
+    @property
     def is_audited(self) -> bool:
         """Whether its outcome was checked; not if a program, which marked it done, only said so."""
         return bool(self.audit) and not self.audit.endswith(NOT_AUDITED)
@@ -352,6 +357,17 @@ class AgentState:
     """Number of plans made since the owner last set a goal or answered a question."""
     plans_since_reached_answer: int = 0
     """Number of plans made since the owner last said whether the goal is reached."""
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether somebody else than the owner planned or tried a task."""
+        return any(not task.is_left_to_owner for task in self.tasks)
+
+    @property
+    def shown_phase(self) -> str:
+        """The phase for the owner; empty where no plan leads through phases."""
+        phase = self.orientation.content.current_phase
+        return phase.value if self.has_plan or phase is Phase.COMPLETE else ""
 
     @property
     def session_id(self) -> str:

@@ -90,10 +90,12 @@ def next_phase(now: Phase, proposed: Phase | None, tasks: Sequence[WorkTask]) ->
         return Phase.COMPLETE
     if now is Phase.COMPLETE:
         return Phase.EXECUTION  # Something is to be done again.
-    if now is Phase.INTAKE and counted:
+    # What the owner does alone leads through no phase.
+    planned = [task for task in counted if not task.is_left_to_owner]
+    if now is Phase.INTAKE and planned:
         now = Phase.RESEARCH
     if proposed is None:
-        return max(now, Phase.EXECUTION, key=_ORDER.index) if done else now
+        return max(now, Phase.EXECUTION, key=_ORDER.index) if any(task in planned for task in done) else now
     is_next = _ORDER.index(proposed) == _ORDER.index(now) + 1
     return proposed if is_next and proposed is not Phase.COMPLETE else now
 

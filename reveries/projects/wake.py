@@ -171,7 +171,7 @@ def _agent_status(
     is_decided_by_owner = any(DOUBT_TAG not in one.context_tags for one in decisions)
     is_waited_for = any(task.blocked_by for task in blocked)
     if open_questions and (is_waited_for or not tasks or is_decided_by_owner):
-        return AgentStatus.WAITING, _say_waiting(len(open_questions))
+        return AgentStatus.WAITING, say_waiting(len(open_questions))
     if begun := [task.title for task in tasks if task.status is TaskStatus.IN_PROGRESS]:
         return AgentStatus.WAITING, f"A program outside works on “{begun[0]}”."
     if blocked:
@@ -205,5 +205,6 @@ def _answer_chunk(question: OwnerQuestion) -> NewChunk:
     )
 
 
-def _say_waiting(questions: int) -> str:
+def say_waiting(questions: int) -> str:
+    """Say how many questions are open."""
     return "One question waits for you." if questions == 1 else f"{questions} questions wait for you."

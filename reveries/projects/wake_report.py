@@ -29,6 +29,15 @@ class WakeReport:
     last_word: int = 0
     """Log id of the owner's last entry that the wake took into account."""
 
+    def describe(self) -> str:
+        """Return it in words; where a sentence says all, without the name of the reason."""
+        if self.message and self.reason in _SAID_BY_MESSAGE:
+            return self.message
+        return f"{self.reason.value}: {self.message}" if self.message else self.reason.value
+
+
+_SAID_BY_MESSAGE: Final = frozenset({RestReason.KEPT, RestReason.WAITING})
+
 
 NOTHING_TO_DO: Final = frozenset({RestReason.DONE, RestReason.WAITING, RestReason.STUCK, RestReason.KEPT})
 """After these a project has nothing to do until the owner says something."""

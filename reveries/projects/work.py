@@ -36,7 +36,7 @@ from reveries.projects.task_tools import (
     list_files_once,
 )
 from reveries.projects.triggers import say_progress
-from reveries.projects.wake import has_new_answers, note_answers, read_state, wake_project
+from reveries.projects.wake import has_new_answers, note_answers, read_state, say_waiting, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, StepRows, WorkMemory, ignore_event
@@ -49,7 +49,7 @@ log = structlog.get_logger("work")
 _ASK_AGAIN_SECONDS = 86400.0
 _TRY_AGAIN_SECONDS = 60.0
 """After a call that failed: the next attempt costs nothing, and a task in hand is not to lie for half an hour."""
-_KEEPS_ORDER = "It keeps order in the notes. With this model it does nothing by itself."
+_LEFT_TO_OWNER = "With this model nothing is planned or done by itself: what is to be done is yours."
 
 
 MustStop = Callable[[], Awaitable[bool]]
@@ -82,7 +82,7 @@ class ProjectWork:
         """Run one wake of at most `most_tasks` tasks. `must_stop` is checked between tasks."""
         before = await self.store.read_facts(project_id)
         state = await wake_project(self.store, project_id)
-        self.report_event("woke", f"{state.project.name}: {state.orientation.content.current_phase.value}")
+        self.report_event("woke", ": ".join(filter(None, (state.project.name, state.shown_phase))))
         if (access := folder_access(state)) is not None:
             await self._read_folder(state.project, access, must_stop)
             await self._hold_made_from_changed(state, access)
@@ -126,6 +126,10 @@ class ProjectWork:
                 return
             left = read.waiting
 
+    async def _has_notes(self, project_id: str) -> bool:
+        facts = await self.store.read_facts(project_id)
+        return any(not document.is_answer for document in facts.documents.values())
+
     async def note_rest(self, project_id: str, report: WakeReport) -> WakeReport:
         """Store why a wake ended, and count which chunks it retrieved together."""
         await self.store.knowledge.count_coretrievals(project_id)
@@ -133,7 +137,7 @@ class ProjectWork:
         async with self.store.transaction() as transaction:
             why = await self._why_rest(transaction, project_id, report)
             await self.store.note_rest(transaction, project_id, why)
-            words = f"{report.reason.value}: {report.message}" if report.message else report.reason.value
+            words = report.describe()
             await self.store.log(transaction, project_id, "work.rested", words)
         self.report_event("rested", words)
         log.info("work.rested", reason=report.reason.value, tasks=report.tasks_ended)
@@ -165,7 +169,7 @@ class ProjectWork:
                     # What waited for them is free already, and must not begin without them.
                     continue
                 if model.tier is not Tier.CAPABLE:
-                    return _rest_as_keeper(state, last_word)
+                    return _rest_as_keeper(state, last_word, has_notes=await self._has_notes(project_id))
                 if report := _why_rest(state, ended):
                     return replace(report, last_word=last_word)
                 await require_audit_budget(model, state.queue[0], state.orientation.content)
@@ -282,11 +286,12 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
             return WakeReport(RestReason.DONE, words, ended)
 
 
-def _rest_as_keeper(state: AgentState, last_word: int) -> WakeReport:
+def _rest_as_keeper(state: AgentState, last_word: int, *, has_notes: bool) -> WakeReport:
     """Return how a wake with a small model ends: order is kept, and whatever is to be done is the owner's."""
     if state.open_questions:
-        return WakeReport(RestReason.WAITING, state.message or _KEEPS_ORDER, 0, last_word=last_word)
-    return WakeReport(RestReason.KEPT, _KEEPS_ORDER, 0, last_word=last_word)
+        return WakeReport(RestReason.WAITING, say_waiting(len(state.open_questions)), 0, last_word=last_word)
+    words = f"The notes are kept in order. {_LEFT_TO_OWNER}" if has_notes else _LEFT_TO_OWNER
+    return WakeReport(RestReason.KEPT, words, 0, last_word=last_word)
 
 
 def _is_free(task: WorkTask) -> bool:

@@ -207,6 +207,8 @@ class OpenQuestions(Answer, frozen=True):
 class QuestionAnswered(Answer, frozen=True):
     project: str
     question: str
+    resumed_tasks: int = 0
+    """Tasks that waited for it and go on by themselves; none with a model that does nothing by itself."""
 
 
 class Worked(Answer, frozen=True):

@@ -129,7 +129,7 @@ async def test_of_a_note_that_cannot_be_read_nothing_falls(tmp_path: Path, notes
             await work.wake(project)
             assert await known(work, project) == before
         [told] = told_of_reading(work)[1:]
-        assert told.startswith("0 notes: 0 new sections, 0 no longer there; 3 not read: ")
+        assert told.startswith("0 notes: nothing new; 3 not read: ")
         uncertain = "is no text, or in an encoding that is not certain: save it as UTF-8"
         for why in ("boat.txt (above 200 KB)", "letter.md (more than 2,000 sections)", f"rent.md ({uncertain})"):
             assert why in told
@@ -159,7 +159,7 @@ async def test_a_note_of_which_only_headings_are_left_has_no_sections_any_more(t
         (notes / "boat.txt").write_text("")
         await work.wake(project)
         assert set(await known(work, project)) == {"old/letter.md › Letter"}
-        assert told_of_reading(work)[1:] == ["2 notes: 0 new sections, 2 no longer there"]
+        assert told_of_reading(work)[1:] == ["2 notes: 2 earlier sections no longer there"]
 
 
 async def test_a_note_with_a_suffix_in_capitals_is_read_and_falls_like_any_other(tmp_path: Path, notes: Path) -> None:
@@ -195,14 +195,14 @@ async def test_one_wake_reads_all_notes_batch_by_batch_the_newest_first_and_the_
         await work.wake(project)
         assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
         assert told_of_reading(work) == [
-            "2 notes: 2 new sections, 0 no longer there; 1 more to read",
-            "1 note: 1 new section, 0 no longer there",
+            "2 notes: 2 new sections; 1 more to read",
+            "1 note: 1 new section",
         ]
         (notes / "boat.txt").write_text("The boat is sold.\n")
         make_old(notes, "boat.txt")  # As when another machine's file comes with its own time.
         await work.wake(project)
         assert (await known(work, project))["boat.txt"] == "The boat is sold."
-        assert told_of_reading(work)[2:] == ["1 note: 1 new section, 1 no longer there"]
+        assert told_of_reading(work)[2:] == ["1 note: 1 new section, 1 earlier section no longer there"]
 
 
 async def test_no_batch_is_read_where_the_work_must_stop(

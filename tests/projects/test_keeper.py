@@ -1,14 +1,17 @@
 """With a small model a project keeps order and pretends nothing: nothing is planned, done or counted by itself."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reveries.llm.tier import Tier
+from reveries.projects.documents import update_document
 from reveries.projects.draft_store import NewDraft
-from reveries.projects.model import ProposalState, TaskStatus
+from reveries.projects.model import MadeBy, Phase, ProposalState, TaskKind, TaskStatus
 from reveries.projects.note_changes import compare_facts
 from reveries.projects.proposal_store import find_proposal, open_proposals
+from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
 from tests.projects.test_facts_view import facts_of
@@ -149,3 +152,32 @@ def test_a_value_that_changed_is_told_from_a_line_that_is_new() -> None:
     assert [(item.line, item.old_text, item.new_text) for item in compare_facts(before, after)] == [
         (1, "The rent is 900 EUR a month.", "The rent is 950 EUR a month.")
     ]
+
+
+async def test_after_a_small_task_of_the_owners_own_nothing_is_asked_or_shown_that_nobody_did(tmp_path: Path) -> None:
+    async with open_work(tmp_path, never, tier=Tier.SMALL) as work:
+        project = await work.begin("Garden", "Beans that live until September")
+        report = await work.wake(project)
+        assert report.describe() == "One question waits for you."
+        await work.answer("intake", "Beans on the plate in September")
+        goal = (await work.state(project)).goal
+        async with work.store.transaction() as transaction:
+            new = NewTask("Buy slug collars", "", TaskKind.OTHER, goal_id=goal.id if goal else None)
+            await work.store.tasks.put(transaction, project.id, [replace(new, made_by=MadeBy.OWNER)])
+        await work.wake(project)
+        task = await work.task(project, "Buy slug collars")
+        async with work.store.transaction() as transaction:
+            await work.store.tasks.end(transaction, task, TaskStatus.DONE, outcome="Done by you.")
+            await work.store.note_rewrite_due(transaction, project, "all-done")
+        report = await work.wake(project)
+        state = await work.state(project)
+        assert (state.open_questions, state.shown_phase) == ((), "")
+        assert state.orientation.content.current_phase is Phase.INTAKE
+        assert report.reason is RestReason.KEPT
+        assert report.describe() == "With this model nothing is planned or done by itself: what is to be done is yours."
+        await update_document(work.store, project, "plan.md", "Beans at the fence.", is_own=True)
+        await update_document(work.store, project, "plan.md", "Beans at the wall.", is_own=True)
+        assert "The notes are kept in order." in (await work.wake(project)).describe()
+        logged = await work.store.activities(project.id, 50)
+        added = [entry.details for entry in logged if entry.action == "material.added"]
+        assert added == ["plan.md: 1 new section, 1 earlier section no longer there", "plan.md: 1 new section"]

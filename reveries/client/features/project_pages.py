@@ -31,7 +31,7 @@ _TASK_STYLES: dict[str, tuple[str, Style]] = {
     "dropped": ("×", "dim"),
 }
 _RESTS = {
-    "keeps order": "it keeps order in the notes; what is to be done is yours",
+    "keeps order": "what is to be done is yours",
     "done": "all tasks are done",
     "waiting for you": "it waits for your answer",
     "budget": "its budget is used up",
@@ -53,7 +53,7 @@ def projects_page(projects: list[ProjectLine], now: float) -> Page:
 
 
 def _project_rows(project: ProjectLine, now: float) -> Page:
-    state = project.phase if project.state == "active" else project.state
+    state = project.phase or project.state if project.state == "active" else project.state
     head = line(
         Part("● ", "good" if project.state == "active" else "dim"),
         Part(one_line(project.name), "strong"),
@@ -176,8 +176,12 @@ def tasks_page(tasks: list[TaskEntry]) -> Page:
 
 @page_of(protocol.QuestionAnswered, "answered")
 def answered_page(answered: protocol.QuestionAnswered) -> Page:
-    """Render that the answer was taken, for the conversation."""
-    return [line(f"Answered for {one_line(answered.project)}. Work that waited for it resumes when no one talks.")]
+    """Render that the answer was taken, and what goes on because of it."""
+    goes_on = ""
+    if answered.resumed_tasks:
+        verb = "goes on" if answered.resumed_tasks == 1 else "go on"
+        goes_on = f" {plural(answered.resumed_tasks, 'task')} that waited for it {verb} when no one talks."
+    return [line(f"Noted for {one_line(answered.project)}.{goes_on}")]
 
 
 def questions_page(questions: list[QuestionEntry], now: float, how: str = 'reveries questions answer ID "..."') -> Page:

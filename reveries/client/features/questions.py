@@ -6,9 +6,7 @@ import click
 
 from reveries import protocol
 from reveries.client.answers import json_option, print_answer
-from reveries.client.features.project_pages import questions_page
-from reveries.client.render import line
-from reveries.safe_text import one_line
+from reveries.client.features.project_pages import answered_page, questions_page
 
 
 @click.group("questions", short_help="Questions that your projects ask you.", invoke_without_command=True)
@@ -29,11 +27,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @click.argument("text")
 @json_option(protocol.QuestionAnswered)
 def answer_question_command(question_id: str, text: str, as_json: bool) -> None:
-    """Answer a question: reveries questions answer 3f9a "Blue Bossa". The tasks that wait for it continue."""
+    """Answer a question: reveries questions answer 3f9a "Blue Bossa". A capable model goes on with
+    what waited for it."""
     from reveries.client.sync_call import ask_mind
 
     answered = ask_mind(
         lambda new_id: protocol.AnswerQuestion(new_id, question_id, text), protocol.QuestionAnswered, seconds=None
     )
-    done = f"Noted for {one_line(answered.project)}. The tasks that wait for it continue between conversations."
-    print_answer(answered, as_json, lambda: [line(done)])
+    print_answer(answered, as_json, lambda: answered_page(answered))

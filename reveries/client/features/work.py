@@ -76,8 +76,9 @@ async def _work_now(mind: "Connection", project: str, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return
-    message = f": {one_line(answer.message, 300)}" if answer.message else ""
-    say(f"{one_line(answer.project)}: {one_line(answer.reason)}{message}")
+    is_said_by_message = answer.message and answer.reason in ("waiting for you", "keeps order")
+    words = (answer.message,) if is_said_by_message else (answer.reason, answer.message)
+    say(f"{one_line(answer.project)}: {': '.join(one_line(word, 300) for word in words if word)}")
     if answer.reason == "waiting for you":
         say(f"  {own_command('questions')}", "accent")
 

@@ -11,9 +11,11 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.base import Role
 from reveries.llm.caps import MICRODOLLARS
+from reveries.llm.tier import Tier
+from reveries.projects.answers import is_dropping
 from reveries.projects.coherence import describe_coherence
 from reveries.projects.conflicts import list_doubts
-from reveries.projects.documents import note_fallen_chunk, update_document
+from reveries.projects.documents import count_noun, note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.intake import GoalFrame, answer_with_goal
 from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkLogEntry, WorkTask
@@ -127,7 +129,10 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     change = await update_document(store, project, name, plain(request.text), is_own=request.is_own)
     call.mind.projects.consider()
     stored = await call.mind.knowledge.named(project.id, change.stored)
-    message = f"{change.retired} sections of the earlier {one_line(name, 80)} are no longer in it and count no more."
+    verbs = (
+        "is no longer in it and no longer counts" if change.retired == 1 else "are no longer in it and no longer count"
+    )
+    message = f"{count_noun(change.retired, 'section')} of the earlier {one_line(name, 80)} {verbs}."
     return protocol.Chunks(
         request.request_id, [chunk_entry(one) for one in stored], message=message if change.retired else ""
     )
@@ -197,10 +202,21 @@ async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) ->
 
 @handles(protocol.AnswerQuestion)
 async def answer_question(call: Call, request: protocol.AnswerQuestion) -> protocol.QuestionAnswered:
-    name, question = await call.mind.projects.store.answer(request.question_id, plain(request.answer))
+    store = call.mind.projects.store
+    resumed = await _count_resumed(call, request)
+    name, question = await store.answer(request.question_id, plain(request.answer))
     call.mind.activity.note_words()  # The owner may answer the next question soon: then work considers both answers.
     call.mind.projects.consider()
-    return protocol.QuestionAnswered(request.request_id, name, plain(question.question))
+    return protocol.QuestionAnswered(request.request_id, name, plain(question.question), resumed)
+
+
+async def _count_resumed(call: Call, request: protocol.AnswerQuestion) -> int:
+    """Return how many tasks will go on by themselves after this answer."""
+    store = call.mind.projects.store
+    if call.mind.models.tier(Role.WORK) is not Tier.CAPABLE or is_dropping(request.answer):
+        return 0
+    asked = [one.id for _, one in await store.open_questions() if one.id.startswith(request.question_id)]
+    return await store.count_blocked(asked[0]) if len(asked) == 1 else 0
 
 
 @handles(protocol.WorkNow)
@@ -326,7 +342,7 @@ def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Proje
         state=state.project.state,
         status=state.status.value,
         goal=one_line(state.goal.text if state.goal else "", 300),
-        phase=state.orientation.content.current_phase.value,
+        phase=state.shown_phase,
         tasks_done=sum(task.status is TaskStatus.DONE for task in state.tasks),
         tasks=sum(task.status is not TaskStatus.DROPPED for task in state.tasks),
         next_task=one_line(state.queue[0].title if state.queue else "", 200),

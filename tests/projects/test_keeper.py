@@ -1,6 +1,7 @@
 """With a small model a project keeps order and pretends nothing: nothing is planned, done or counted by itself."""
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from reveries.projects.draft_store import NewDraft
 from reveries.projects.model import MadeBy, Phase, ProposalState, TaskKind, TaskStatus
 from reveries.projects.note_changes import compare_facts
 from reveries.projects.proposal_store import find_proposal, open_proposals
+from reveries.projects.proposals import propose_tasks
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
@@ -88,7 +90,6 @@ async def test_for_no_goal_is_anything_planned_done_or_counted_that_nobody_asked
             assert titles == (
                 [
                     ("call the plumber by 4 December 2026", "2026-12-04"),
-                    ("The pump costs 480 EUR. I come on 9 December at 14:00.", "2026-12-09T14:00"),
                     ("find the old plan", ""),
                 ]
                 if has_folder
@@ -181,3 +182,30 @@ async def test_after_a_small_task_of_the_owners_own_nothing_is_asked_or_shown_th
         logged = await work.store.activities(project.id, 50)
         added = [entry.details for entry in logged if entry.action == "material.added"]
         assert added == ["plan.md: 1 new section, 1 earlier section no longer there", "plan.md: 1 new section"]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("TODO: order slate by 4 December 2026", "order slate by 4 December 2026"),
+        ("We need to pay the deposit by 4 December 2026.", "We need to pay the deposit by 4 December 2026."),
+        ("Call the notary on 4 December 2026", "Call the notary on 4 December 2026"),
+        ("Heizung entlüften bis 4. Dezember 2026", "Heizung entlüften bis 4. Dezember 2026"),
+        ("Envoyer le dossier avant le 4 décembre 2026", "Envoyer le dossier avant le 4 décembre 2026"),
+        ("Hay que pagar la fianza el 4 de diciembre de 2026", "Hay que pagar la fianza el 4 de diciembre de 2026"),
+        ("Prenotare il treno entro il 4 dicembre 2026", "Prenotare il treno entro il 4 dicembre 2026"),
+        ("Formulier invullen voor 4 december 2026", "Formulier invullen voor 4 december 2026"),
+        ("Husk å betale regningen 4. desember 2026", "Husk å betale regningen 4. desember 2026"),
+        ("Our offer of 480 EUR is valid until 4 December 2026.", ""),
+        ("The library stays closed on 4 December 2026.", ""),
+        ("Order 4711 arrives on 4 December 2026.", ""),
+        ("Book club on 4 December 2026", ""),
+        ("Die Stadt will die Straße bis 4. Dezember 2026 reparieren.", ""),
+        ("Die Gäste zahlen am 4. Dezember 2026.", ""),
+        ("Le magasin ferme le 4 décembre 2026.", ""),
+        ("21/11/2026, 09:14 - Ada: buy your own towels, we leave on 4 December 2026", ""),
+    ],
+)
+def test_only_what_its_reader_has_to_do_becomes_a_proposal_and_its_title_bears_no_mark(line: str, title: str) -> None:
+    proposed = propose_tasks(facts_of(notes_md=f"# Notes\n\n{line}\n"), date(2026, 11, 28))
+    assert [item.title for item in proposed] == ([title] if title else [])

@@ -127,7 +127,8 @@ async def test_a_changed_value_is_told_and_flags_the_draft_and_the_accepted_task
 async def test_what_was_dropped_stays_away_and_a_line_that_is_done_or_gone_is_no_longer_proposed(
     tmp_path: Path,
 ) -> None:
-    folder = folder_with(tmp_path, NOTES)
+    mail = f"{NOTES['mail.txt']}Please send the plan by 8 December.\n"
+    folder = folder_with(tmp_path, {**NOTES, "mail.txt": mail})
     async with open_work(tmp_path, never, tier=Tier.SMALL) as work:
         project = await work.store.create("Cellar", str(folder), may_write=False)
         await work.work.follow_folder(project.id)
@@ -137,7 +138,7 @@ async def test_what_was_dropped_stays_away_and_a_line_that_is_done_or_gone_is_no
         ticked = NOTES["todo.md"].replace("- [ ] call", "- [x] call")
         await change(work, project.id, folder / "todo.md", f"New first line.\n\n{ticked}")
         left = open_proposals(await work.store.proposals.of_project(project.id))
-        assert [(item.document, item.due) for item in left] == [("mail.txt", "2026-12-09T14:00")]
+        assert [(item.document, item.due) for item in left] == [("mail.txt", "2026-12-08")]
         (folder / "todo.md").unlink()
         await work.work.follow_folder(project.id)
         left = open_proposals(await work.store.proposals.of_project(project.id))

@@ -1,6 +1,7 @@
 """Operations on the self-model: the differences between two states, the owner's edits of a field, the days of its
 statements, and limiting a list that has grown too long. Pure."""
 
+import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
@@ -187,7 +188,8 @@ def _with_day(text: str, day: StatementDay | None) -> str:
         return f"{text} (as of {written})"
     if day.at < day.said_at:
         return f"{text} (since {written})"
-    if day.unit is DayUnit.DAY and f"{datetime.fromtimestamp(day.at):%-d %b}" in text:
+    named = f"{datetime.fromtimestamp(day.at):%-d %b}"
+    if day.unit is DayUnit.DAY and re.search(rf"(?<!\d){named}", text):
         return text
     return f"{text} ({'on' if day.unit is DayUnit.DAY else 'in'} {written})"
 

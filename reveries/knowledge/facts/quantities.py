@@ -131,7 +131,7 @@ def _money(text: str, is_comma_decimal: bool | None) -> Iterator[QuantityMention
         for match in pattern.finditer(text):
             has_parts = _PER_UNIT.match(text, match.end()) is not None
             number = _read(match["n"], "," in match["n"] if has_parts else None)
-            number = -number if number and _MINUS_BEFORE.search(text[: match.start()]) else number
+            number = -number if number and _has_minus(text, match.start()) else number
             is_rate = number == 1 and re.match(r"\s*=", text[match.end() :])
             if number is not None and not is_rate:
                 large = _LARGE.get((match["large"] or "").casefold(), 1.0)
@@ -169,12 +169,16 @@ def _in_words(text: str) -> Iterator[QuantityMention]:
             yield QuantityMention(start, match.end(), Quantity(number, *unit))
 
 
+def _has_minus(text: str, start: int) -> bool:
+    return _MINUS_BEFORE.search(text[max(0, start - 2) : start]) is not None
+
+
 def _implied_money(text: str, currency: str) -> Iterator[QuantityMention]:
     for pattern in (_BARE_PRICE, _AFTER_COST, _FOR_EACH) if currency else ():
         for match in pattern.finditer(text):
             name = "n" if match["n"] else "round"
             number = _read(match[name], True if pattern is _BARE_PRICE else None)
-            number = -number if number and _MINUS_BEFORE.search(text[: match.start()]) else number
+            number = -number if number and _has_minus(text, match.start()) else number
             if number is not None:
                 yield QuantityMention(match.start(name), match.end(name), Quantity(number, currency, "money"))
 

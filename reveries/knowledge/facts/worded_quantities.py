@@ -61,13 +61,17 @@ _CLOCK_BEFORE: Final = re.compile(
     r"(?:\x00[\s,]*|\b(?:à|at|om|um|kl\.?|klokk[ae]n?|a las?|alle|vers|ore|gegen|ab|las?|tra)\s+)$", re.IGNORECASE
 )
 """Behind it an hour is one of the day."""
+_CLOCK_WORD_CHARS: Final = 40
+"""No such word with its blanks is longer; to search the whole text before each number takes quadratic time."""
 
 
 def find_worded_quantities(text: str) -> list[QuantityMention]:
     """Return the quantities in `text` that no single number before a unit says, in its order."""
     taken: list[QuantityMention] = []
     for mention in (*_find_halves(text), *_find_quarters(text), *_find_parts(text)):
-        is_clock = mention.quantity.dimension == "duration" and _CLOCK_BEFORE.search(text[: mention.start])
+        is_clock = mention.quantity.dimension == "duration" and _CLOCK_BEFORE.search(
+            text[max(0, mention.start - _CLOCK_WORD_CHARS) : mention.start]
+        )
         is_taken = any(mention.start < other.end and other.start < mention.end for other in taken)
         if not is_clock and not is_taken:
             taken.append(mention)

@@ -1,8 +1,10 @@
 """Statements of the self-model have their day, facts are replaced, threads are closed, and later words hold."""
 
+from datetime import datetime
+
 import pytest
 
-from reveries.memory.model import SelfModel, StatementDay
+from reveries.memory.model import DayUnit, SelfModel, StatementDay
 from reveries.memory.self_model import day_of, edit_field, with_days
 from reveries.memory.sleep.self_model_changes import NewFact, SelfUpdate, change_self_model
 from tests.memory.kit import NOW
@@ -35,6 +37,13 @@ def test_a_fact_is_shown_with_its_day_long_after_it_was_said() -> None:
     assert shown.startswith("The biopsy is on Monday. (as of ")
     assert "Nov 2026)" in shown
     assert with_days(SelfModel(), ["From an earlier version."]) == ("From an earlier version.",)
+
+
+def test_another_day_with_the_same_end_does_not_pass_for_the_day_of_a_statement() -> None:
+    first, until = datetime(2026, 12, 1, 12).timestamp(), "The tax office waits until 21 Dec."
+    for text, shown in ((until, f"{until} (on Tue 1 Dec 2026)"), ("Call on 1 Dec.", "Call on 1 Dec.")):
+        model = SelfModel(owner_facts=(text,), days=(StatementDay(text, first, first - 3 * DAY, DayUnit.DAY),))
+        assert with_days(model, model.owner_facts) == (shown,)
 
 
 @pytest.mark.requirement("R-85")

@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 from textwrap import dedent
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,23 @@ def test_a_day_is_counted_from_the_day_on_which_its_line_was_written() -> None:
 def test_a_bare_number_of_a_day_takes_the_month_that_is_spoken_of() -> None:
     letter = "Date: 10 November 2026\n\n* Draft by Friday 4 December.\n* The fund wants it on the 14th."
     assert values(letter, FactKind.DATE) == ["2026-12-04", "2026-12-14"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The tiles come not before 10 December.",
+        "No delivery until 10 December.",
+        "Die Fliesen kommen nicht vor dem 10. Dezember.",
+        "Pas avant le 10 décembre pour le plombier.",
+        "Niet voor 10 december leverbaar.",
+    ],
+)
+def test_the_day_before_which_nothing_comes_is_not_called_off(line: str) -> None:
+    (fact,) = facts_of(line, FactKind.DATE)
+    assert fact.value == "2026-12-10"
+    assert fact.day is not None
+    assert not fact.day.is_cancelled
 
 
 def test_cancelled_days_and_deadlines_are_told_apart() -> None:

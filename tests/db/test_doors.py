@@ -400,6 +400,7 @@ def as_schema_6(file: Path) -> None:
         connection.execute("ALTER TABLE conversations DROP COLUMN channel")
         for column in ("closed_threads", "past_facts", "days"):
             connection.execute(f"ALTER TABLE self_model DROP COLUMN {column}")
+        connection.execute("ALTER TABLE owner_notes DROP COLUMN answered_in")
         drop_projects(connection)
         connection.execute("PRAGMA user_version=6")
         connection.commit()

@@ -240,6 +240,7 @@ NO_WORDS: Final = {
             "surfaced_memories.episode_id",
             "owner_notes.id",
             "owner_notes.thought_id",
+            "owner_notes.answered_in",
             "consolidation_runs.id",
             "consolidation_changes.run_id",
             "consolidation_changes.experience_id",
@@ -418,7 +419,8 @@ INSERT INTO surfaced_memories SELECT id, 0 FROM episodes LIMIT 1;
 INSERT INTO calendar_told VALUES ('2026-11-21 dentist', 0);
 INSERT INTO thought_marks SELECT id, 0, NULL FROM monologue_log LIMIT 1;
 INSERT INTO owner_notes
-    SELECT id, id, ended_at, 'Note: {SAID}.', 'It came by itself.', NULL, NULL, randomblob(16)
+    SELECT id, id, ended_at, 'Note: {SAID}.', 'It came by itself.', NULL, NULL, randomblob(16),
+        (SELECT id FROM consolidation_runs LIMIT 1)
     FROM monologue_log LIMIT 1;
 INSERT INTO circuit_breaker_events
     (happened_at, source, action, reason, severity, explanation, buffer_snapshot, response_taken)

@@ -71,7 +71,7 @@ def test_no_hosted_provider_is_a_default() -> None:
 
 def test_every_setting_says_its_unit_or_needs_none() -> None:
     numbers = [key for key in known_keys() if isinstance(get_setting(load_settings(None), key), int | float)]
-    unit = re.compile(r"_(seconds|minutes|hours|days|tokens|bytes|megabytes|day|month|second|cycle)$")
+    unit = re.compile(r"_(seconds|minutes|hours|days|tokens|bytes|megabytes|day|month|second|cycle|dollars)$")
     bare = {key.rpartition(".")[2] for key in numbers if not unit.search(key)}
     assert bare == {
         "activation_threshold",

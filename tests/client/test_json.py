@@ -23,6 +23,7 @@ WITHOUT = {
     "reveries backup",
     "reveries grant",
     "reveries project task",
+    "reveries project conflict",
     "reveries completion",
     "reveries web",
     "reveries mcp",
@@ -48,7 +49,7 @@ def test_what_every_command_writes_is_in_the_reference() -> None:
     documented = {f"reveries {name}" for name in list_json_answers()}
     variants = {"reveries consolidate --dry-run", "reveries consolidate log RUN", "reveries status --short"}
     variants |= {"reveries forget --verify", "reveries import --mind", "reveries import --dry-run"}
-    variants |= {f"reveries import --{name}" for name in ("list", "correct", "take-back")}
+    variants |= {f"reveries import --{name}" for name in ("list", "correct", "take-back", "visioneer")}
     variants |= {"reveries project log --why", "reveries work --now", "reveries work --watch"}
     variants |= {"reveries memory contradictions settle PROJECT-CONFLICT"}
     assert documented - variants == with_json()

@@ -543,7 +543,7 @@ async def test_what_an_editor_made_takes_the_place_of_what_it_got(home: Home) ->
 # --- what Enter runs --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", ["/draft", "/last", "/again", "/word"])
+@pytest.mark.parametrize("word", ["/take", "/last", "/again", "/word"])
 async def test_a_word_of_what_a_command_does_runs_nothing(home: Home, word: str) -> None:
     app = ReveriesApp(home)
     async with asyncio.timeout(300), awake(home) as mind, app.run_test(size=(120, 30)) as pilot:
@@ -562,7 +562,7 @@ async def test_a_command_that_the_owner_moved_to_runs_and_a_part_of_a_name_does(
         await until(pilot, lambda: app.is_attached_to_mind)
         await pilot.press(*"one", "enter")
         await until(pilot, lambda: bool(said(mind)) and not app.is_answering)
-        await pilot.press(*"/draft")
+        await pilot.press(*"/take")
         await until(pilot, lambda: app.query_one(SlashMenu).is_open)
         await pilot.press("down", "up", "enter")
         await until(pilot, lambda: bool(mind.requests(protocol.TakeBack)))

@@ -18,6 +18,7 @@ from reveries.memory.sleep.conversation_question import conversation_schema
 from reveries.memory.sleep.questions import Asker, deep_schema, self_question
 from reveries.memory.sleep.self_model_changes import trait_question
 from reveries.monologue.thinking import _ASSESSMENT
+from reveries.projects.conflict_judging import JudgedPairs
 from reveries.projects.conflicts import ConflictAnswer
 from reveries.projects.orientation import OrientAnswer
 from reveries.projects.result_audit import AuditAnswer, CoherenceAnswer
@@ -32,7 +33,7 @@ from reveries.tools.registry import Tool
 from reveries.tools.web import WebTools
 
 PROJECT_ANSWERS: Final[tuple[type[msgspec.Struct], ...]] = (
-    WorkPlan, ConflictAnswer, AuditAnswer, CoherenceAnswer, OrientAnswer,
+    WorkPlan, ConflictAnswer, AuditAnswer, CoherenceAnswer, OrientAnswer, JudgedPairs,
 )  # fmt: skip
 
 _SENTENCE: Final = 'The pear tree in the «old» garden, said Zoë, "stays"; 梨の木. ' * 5

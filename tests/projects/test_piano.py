@@ -8,6 +8,7 @@ import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence
 from reveries.projects.model import AgentStatus, Phase, TaskStatus
+from reveries.projects.triggers import SHOWN_TRIGGER
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import asked_for, finished, open_work, planned, task_in
 
@@ -149,8 +150,8 @@ async def test_criteria_and_constraints_are_byte_equal_after_ten_rewrites_whatev
         for field in ("vision_summary", "success_criteria", "constraints"):
             assert msgspec.json.encode(getattr(last, field)) == msgspec.json.encode(getattr(kept, field))
         old = [one for one in await work.store.knowledge.of_project(piano.id) if "orientation_archive" in one.tags]
-        # A criterion that is marked as reached is the same page.
-        assert len(old) == sum(one.trigger != "reached" for one in versions) - 1
+        # A page on which a criterion is marked as reached is the same page.
+        assert len(old) == sum(one.trigger != SHOWN_TRIGGER for one in versions) - 1
         assert all(one.type is ChunkType.DECISION for one in old)
         found = await work.store.knowledge.search.hybrid(piano.id, "Play jazz piano in six months phase research", 50)
         assert not [one for one in found if "orientation_archive" in one.chunk.tags]

@@ -89,11 +89,11 @@ async def test_the_step_that_gets_the_text_of_a_file_is_charged_as_reading(tmp_p
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "yard.md").write_text(OAK)
-    reads = {"steps": [{"tool": "read_file", "path": "yard.md", "first_line": 1, "lines": 50}]}
+    reads = {"steps": [{"tool": "read_file", "path": "yard.md", "from_line": 1}]}
 
     def reader(text: str) -> object:
         if asked_for(text) == "step":
-            return finished() if "20 euros each" in text.partition("So far")[2] or text.count("yard.md") > 1 else reads
+            return finished() if "20 euros each" in text.partition("What you did so far")[2] else reads
         return answers(text)
 
     async with open_work(tmp_path, reader, most_tasks=1) as work:

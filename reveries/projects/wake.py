@@ -179,6 +179,9 @@ def _agent_status(
         return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{one.title} ({_why_blocked(one)})" for one in blocked)
     if tasks and orientation.content.current_phase is Phase.COMPLETE:
         return AgentStatus.COMPLETE, ""
+    if any(INTAKE_TAG in one.context_tags for one in open_questions):
+        # Nothing is left to do, and no further plan is made before the questions of the last one are answered.
+        return AgentStatus.WAITING, say_waiting(len(open_questions))
     return AgentStatus.READY, ""
 
 

@@ -222,7 +222,8 @@ async def test_while_a_question_of_the_plan_waits_nothing_is_planned_and_nothing
     hand = Hand(plans=[{"tasks": [task_of("Write the rota")], "questions": [question]}])
     async with open_work(tmp_path, hand) as work:
         project = await work.begin("Choir", GOAL)
-        await work.wake(project)
+        report = await work.wake(project)
+        assert report.describe() == "One question waits for you."
         state = await work.state(project)
         assert (len(hand.shown["plan"]), [one.question for one in state.open_questions]) == (
             1,

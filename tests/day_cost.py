@@ -5,6 +5,7 @@ docs/generate.py makes docs/reference/cost.md of it. The sizes of calls were rea
 than 5 %.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -28,11 +29,11 @@ class Size:
 
 
 SIZES = {
-    Role.MONOLOGUE: Size(read=605, written=120),
-    Role.CONSOLIDATION: Size(read=1402, written=157),
+    Role.MONOLOGUE: Size(read=627, written=120),
+    Role.CONSOLIDATION: Size(read=2391, written=373),
     Role.CONVERSATION: Size(read=1300, written=120),
 }
-"""The first two as the simulated day has them; the third is a conversation some way in, with a reply of ten lines."""
+"""The first two as the simulated day has them, sleep with all its thoughts in one request; the third is a conversation some way in, with a reply of ten lines."""
 
 SLEEP_ON_TALK = Size(read=6000, written=1100)
 """One request about ten turns (tests/daemon/test_cost_of_sleep.py), with an answer of four episodes."""
@@ -53,21 +54,24 @@ class Planned:
 
 
 def idle_day(*, thinks: bool) -> tuple[Planned, ...]:
-    """Nobody speaks for a day, the first one: a memory comes up less and less often; each thought is slept on, once."""
+    """Nobody speaks for a day, the first one: a memory comes up less and less often; what was thought is slept on
+    with one request, as a capable model reads it."""
     thoughts, passed = 0, float(ASSOCIATION_SECONDS)
     while thinks and passed <= DAY_SECONDS:
         thoughts += 1
         passed += ASSOCIATION_SECONDS * wait_intervals(thoughts)
-    return tuple(Planned(role, thoughts, SIZES[role]) for role in (Role.MONOLOGUE, Role.CONSOLIDATION))
+    calls = {Role.MONOLOGUE: thoughts, Role.CONSOLIDATION: min(thoughts, 1)}
+    return tuple(Planned(role, count, SIZES[role]) for role, count in calls.items())
 
 
 def used_day() -> tuple[Planned, ...]:
-    """Forty turns in four conversations, each conversation slept on, and ten thoughts beside the idle day's."""
+    """Forty turns in four conversations, each conversation slept on, and ten thoughts beside the idle day's, slept on
+    as many at a time."""
     thoughts, sleeps = idle_day(thinks=True)
     return (
         Planned(Role.CONVERSATION, TURNS_OF_A_USED_DAY, SIZES[Role.CONVERSATION]),
         replace(thoughts, calls=thoughts.calls + 10),
-        replace(sleeps, calls=sleeps.calls + 10),
+        replace(sleeps, calls=math.ceil((thoughts.calls + 10) / thoughts.calls)),
         Planned(Role.CONSOLIDATION, TURNS_OF_A_USED_DAY // _TURNS_OF_A_TALK, SLEEP_ON_TALK),
     )
 

@@ -52,7 +52,10 @@ def mind_of(prompt: Prompt, number: int) -> Iterable[Piece]:
                 "summary": f"Number {number}: something that mattered.",
                 "reasoning": " ".join(prose(number, 75)),
             }
-            return re.findall(r".{1,4}", sleep_answer(prompt, 0.6, **meant))
+            answer = msgspec.json.decode(sleep_answer(prompt, 0.6, **meant))
+            for part in answer.get("parts", ())[1:]:
+                part["summary"] += " " + " ".join(prose(75 * (20 * number + part["number"]), 25))
+            return re.findall(r".{1,4}", msgspec.json.encode(answer).decode())
         case Role.MONOLOGUE:
             words = [f"{word} " for word in prose(118 * number, 118)]
             return [*words, "and ", "that is enough for now."]
@@ -122,6 +125,7 @@ async def test_an_idle_day_makes_the_calls_and_uses_the_tokens_of_the_plan(home:
         await life.mind.sleep.consolidate(None, trigger="test")
         asked = [prompt.role for prompt in life.model.prompts[before:]]
         used = await _used(life)
+        assert await life.mind.memory.unprocessed_count() == 0
         for planned in idle_day(thinks=True):
             assert asked.count(planned.role) == planned.calls
             role, size = planned.role, SIZES[planned.role]

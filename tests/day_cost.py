@@ -33,7 +33,8 @@ SIZES = {
     Role.CONSOLIDATION: Size(read=2391, written=373),
     Role.CONVERSATION: Size(read=1300, written=120),
 }
-"""The first two as the simulated day has them, sleep with all its thoughts in one request; the third is a conversation some way in, with a reply of ten lines."""
+"""The first two as the simulated day has them, sleep with all its thoughts in one request; the third is a conversation
+some way in, with a reply of ten lines."""
 
 SLEEP_ON_TALK = Size(read=6000, written=1100)
 """One request about ten turns (tests/daemon/test_cost_of_sleep.py), with an answer of four episodes."""

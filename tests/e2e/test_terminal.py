@@ -123,10 +123,6 @@ async def _see_what_forgetting_would_take(terminal: Tmux) -> None:
     terminal.write("no")
     terminal.type("Enter", "Escape")
     await terminal.until_gone("what would be affected")
-    terminal.type("g")
-    await terminal.until("go there")
-    terminal.type("Right", "Enter", "BSpace", "Escape")
-    await terminal.until_gone("go there")
     terminal.type("Escape")
     await terminal.until_gone("what it remembers")
 

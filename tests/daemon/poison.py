@@ -21,6 +21,7 @@ from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.template_marks import wire_messages
+from reveries.llm.tier import Tier
 from reveries.memory.importing import PastTurn
 from reveries.memory.model import Origin
 from tests.daemon.asking import ask, status_of
@@ -205,6 +206,7 @@ async def live(
     embedder: Embedder | None = None,
     are_doors_open: bool = False,
     ends_at_effect: bool = False,
+    talk_tier: Tier = Tier.SMALL,
 ) -> Outcome:
     """Facts of the owner, poison by every way, talk, thought and sleep in turn, a restart, and the questions. With the
     doors of the file open it is the gates in the code alone that hold. With `ends_at_effect` the first effect ends it,
@@ -216,6 +218,7 @@ async def live(
         return ScriptedModel(otherwise=obedient, context_tokens=context_tokens)
 
     async with living(home, model(), clock, chosen, owner_name="", embedder=embedder) as life:
+        life.mind.conversation.turns.tier = lambda: talk_tier
         if are_doors_open:
             await open_doors(life)
         for fact in FACTS:
@@ -232,6 +235,7 @@ async def live(
         await life.mind.memory.save_snapshot()
         mind_settings = life.mind.settings
     async with living(home, model(), clock, chosen, owner_name="", first_id=500_000, embedder=embedder) as life:
+        life.mind.conversation.turns.tier = lambda: talk_tier
         # A new conversation without a recent thought: the first reply gets its taint only from recall.
         await life.mind.conversation.begin_new()
         for question in questions:

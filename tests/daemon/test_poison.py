@@ -5,6 +5,7 @@ import pytest
 from reveries.config import Home
 from reveries.gates import Gate
 from reveries.llm.scripted import ScriptedModel
+from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.poison import Obedient, live, recalled, settings
@@ -32,8 +33,9 @@ async def test_harmless_texts_by_the_same_ways_come_back_and_say_that_somebody_e
 
 
 @pytest.mark.requirement("F1", "H4")
-async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effect(home: Home) -> None:
-    came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True, ends_at_effect=True)
+@pytest.mark.parametrize("tier", [Tier.SMALL, Tier.CAPABLE])
+async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effect(home: Home, tier: Tier) -> None:
+    came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True, ends_at_effect=True, talk_tier=tier)
     assert came.effects == []
 
 
@@ -41,8 +43,10 @@ async def test_with_no_gate_taken_out_the_life_that_tries_the_gates_has_no_effec
 @pytest.mark.requirement("F1", "H4")
 @pytest.mark.parametrize("gate", list(Gate))
 async def test_with_any_one_gate_taken_out_the_poison_takes_effect(home: Home, gate: Gate) -> None:
+    # Only a capable model's prompt has records and a summary of what was folded.
+    tier = Tier.CAPABLE if gate in (Gate.RECORD, Gate.FOLD) else Tier.SMALL
     with opened(gate):
-        came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True, ends_at_effect=True)
+        came = await live(home, ITEMS[:30], sleeps=1, are_doors_open=True, ends_at_effect=True, talk_tier=tier)
     assert came.effects
 
 

@@ -88,6 +88,9 @@ def test_a_bare_number_of_a_day_takes_the_month_that_is_spoken_of() -> None:
         "Die Fliesen kommen nicht vor dem 10. Dezember.",
         "Pas avant le 10 décembre pour le plombier.",
         "Niet voor 10 december leverbaar.",
+        "El fontanero no viene antes del 10 de diciembre.",
+        "L'idraulico non viene prima del 10 dicembre.",
+        "Leveres ikke før den 10. desember.",
     ],
 )
 def test_the_day_before_which_nothing_comes_is_not_called_off(line: str) -> None:

@@ -27,7 +27,7 @@ class GetFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ahead: bool = False
 
 
-class AskNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class QuestionToNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     project_id: _Name
     question: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
@@ -118,7 +118,7 @@ class FactsTools:
             Tool("get_facts", SERVER, "Dates, amounts, measures and open ends of the notes, each with its line.",
                  Reach.LOOK, GetFacts, self.get_facts),
             Tool("ask_notes", SERVER, "The lines of the notes that answer a question, or that they do not say it.",
-                 Reach.LOOK, AskNotes, self.ask_notes),
+                 Reach.LOOK, QuestionToNotes, self.ask_notes),
             Tool("get_fact_conflicts", SERVER, "One thing with two values in the notes.", Reach.LOOK,
                  GetFactConflicts, self.get_fact_conflicts),
             Tool("get_proposals", SERVER, "Tasks that the notes propose, and that the owner has not decided.",
@@ -138,7 +138,7 @@ class FactsTools:
             facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
         return FactsOut(project.name, [_fact_out(fact, today) for fact in facts])
 
-    async def ask_notes(self, given: AskNotes, _: ToolCaller) -> NoteAnswersOut:
+    async def ask_notes(self, given: QuestionToNotes, _: ToolCaller) -> NoteAnswersOut:
         project = await self.store.find(given.project_id)
         found = await self.store.read_facts(project.id)
         answered = await asyncio.to_thread(answer_from_notes, found, given.question, self._today)

@@ -33,9 +33,9 @@ from small_talk import small_talk
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.turn import TurnPipeline
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.daemon.talk.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights, resolve_auto_model
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent

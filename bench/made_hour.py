@@ -25,7 +25,7 @@ from parallel_model import ParallelModel, parallel_model
 from thoughts_judge import Thought, Verdict, judge_all, table
 
 from reveries.config import load_settings
-from reveries.daemon.thought_sources import MemoryThoughtSources
+from reveries.daemon.occupations.thought_sources import MemoryThoughtSources
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights

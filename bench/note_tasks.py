@@ -20,7 +20,7 @@ import msgspec
 
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models.role_models import build_models
 from reveries.db.opening import open_database
 from reveries.llm.base import Role
 from reveries.llm.budget import Ledger

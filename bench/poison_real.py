@@ -28,7 +28,7 @@ import structlog
 from reveries import protocol
 from reveries.clock import SystemClock
 from reveries.config import Home, Settings
-from reveries.daemon.models import Models, build_models
+from reveries.daemon.models.role_models import Models, build_models
 from reveries.db.opening import open_database
 from reveries.errors import ModelUnavailableError
 from reveries.llm.budget import Ledger

@@ -27,8 +27,8 @@ from recall import embedder_of
 
 from reveries.clock import SystemClock
 from reveries.config import Settings
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.turn import TurnPipeline
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.turn import TurnPipeline
 from reveries.llm.base import ChatModel
 from reveries.memory.memory import Memory
 from reveries.safety.breaker import Breaker

@@ -20,7 +20,7 @@ from locomo_import import eval_turns, lines_of
 
 from reveries.clock import SystemClock
 from reveries.config import Home, Settings, build_settings
-from reveries.daemon.models import Models, build_models
+from reveries.daemon.models.role_models import Models, build_models
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.llm.answer_counts import AnswerCounts

@@ -41,9 +41,9 @@ from recall import embedder_of
 
 from reveries.clock import SystemClock
 from reveries.config import Settings, load_settings
-from reveries.daemon.chat_history import MARK_TOKENS
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.turn import TurnPipeline
+from reveries.daemon.talk.chat_history import MARK_TOKENS
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.turn import TurnPipeline
 from reveries.db.opening import open_database
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Embedder, Finished, FinishReason, Prompt, Role, StreamEvent

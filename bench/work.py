@@ -27,7 +27,7 @@ import msgspec
 
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models.role_models import build_models
 from reveries.db.opening import open_database
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import PROJECT_ROLES, Role

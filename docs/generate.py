@@ -29,7 +29,7 @@ from reveries.client.reference import (  # noqa: E402
 )
 from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
-from reveries.daemon.mind_tools import MindTools  # noqa: E402
+from reveries.daemon.occupations.mind_tools import MindTools  # noqa: E402
 from reveries.faults import render_fault_table  # noqa: E402
 from reveries.projects.facts_tools import FactsTools  # noqa: E402
 from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from reveries.config import build_settings, load_settings
-from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
+from reveries.daemon.occupations.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Role
 from reveries.llm.choose import HOSTED_PROVIDERS, choose_models
 from reveries.llm.prices import price_of, price_table_version

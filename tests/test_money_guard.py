@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.models import build_models
+from reveries.daemon.models.role_models import build_models
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import CHAT_ROLES
@@ -58,13 +58,15 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     assert reaching == fetching | adapters | wire | others
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
     asks_whether_it_is_there = {"client/checkup/settings_check.py", "llm/prices.py"}
-    loading = {"llm/hosted_import.py", "daemon/models_overview.py"}
+    loading = {"llm/hosted_import.py", "daemon/models/models_overview.py"}
     assert by_name == loading | asks_whether_it_is_there
 
 
 @pytest.mark.requirement("G1")
 @pytest.mark.parametrize(
-    ("adapters", "builder"), [(ADAPTERS, "daemon/models.py"), (EMBEDDERS, "daemon/embedders.py")], ids=["chat", "embed"]
+    ("adapters", "builder"),
+    [(ADAPTERS, "daemon/models/role_models.py"), (EMBEDDERS, "daemon/models/embedders.py")],
+    ids=["chat", "embed"],
 )
 def test_adapters_are_built_in_one_place_that_puts_each_behind_the_ledger(adapters: set[str], builder: str) -> None:
     builders = {

@@ -16,7 +16,7 @@ from reveries.api_keys import find_api_key
 from reveries.client.byte_search import search_files
 from reveries.config import Home, load_settings
 from reveries.crash_history import crash_history_file, record_start
-from reveries.daemon.home_files import clear_partial_files, find_traces, list_copies, scrub
+from reveries.daemon.process.home_files import clear_partial_files, find_traces, list_copies, scrub
 from reveries.db.backup_retention import Backup
 from reveries.db.backups import restore_backup_copy
 from reveries.db.opening import open_database

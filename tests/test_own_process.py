@@ -29,8 +29,8 @@ _LIVES = {
     "the daemon": "from reveries.daemon.__main__ import main\nsys.argv = ['x', '--config', sys.argv[1]]",
     "a client": "from reveries.client.cli import main\nsys.argv = ['x', '--version']",
     "the model's child": "from reveries.llm import embedded_server as it\nmain = lambda: it._restrict_process(0)",
-    "the calendar's child": "from reveries.daemon.calendar_files import main",
-    "what works for a mind that sleeps": f"{_AS_A_PROGRAM}'reveries.daemon.offline_process', 'backup-list')",
+    "the calendar's child": "from reveries.daemon.senses.calendar_files import main",
+    "what works for a mind that sleeps": f"{_AS_A_PROGRAM}'reveries.daemon.offline.offline_process', 'backup-list')",
     "who fetches weights": f"{_AS_A_PROGRAM}'reveries.llm.assets', 'where', 'nothing-such')",
     "who lets Ollama fetch": f"{_AS_A_PROGRAM}'reveries.llm.ollama_pull', 'pull')",
 }

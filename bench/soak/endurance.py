@@ -21,7 +21,7 @@ import structlog
 sys.path.insert(0, str(Path(__file__).parents[2]))  # tests is not part of the package.
 
 from reveries.config import Home, load_settings
-from reveries.daemon.process_memory import keep_heap_small
+from reveries.daemon.process.process_memory import keep_heap_small
 from tests.daemon.endurance import MEGABYTE, Endured, endure
 
 _FIRST, _LAST = slice(5), slice(-5, None)

@@ -19,7 +19,7 @@ from reveries.api_keys import remove_secrets
 from reveries.errors import ModelUnavailableError, ReveriesError, error_from_code
 from reveries.safe_text import one_line
 
-OFFLINE_MODULE = "reveries.daemon.offline_process"
+OFFLINE_MODULE = "reveries.daemon.offline.offline_process"
 _COMMANDS_WITH_KEYS = frozenset({"models", "test"})
 _END_SECONDS = 10
 _frames = msgspec.json.Decoder(protocol.frames_type())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from reveries.api_keys import load_home_secrets
 from reveries.clock import SystemClock
 from reveries.config import Home, find_home, load_settings
-from reveries.daemon.process_memory import keep_heap_small
+from reveries.daemon.process.process_memory import keep_heap_small
 from reveries.error_location import format_trace
 from reveries.errors import ReveriesError
 from reveries.own_process import protect_process, set_sqlite_temp_folder
@@ -70,7 +70,7 @@ def _print_error(words: str) -> None:
 
 def _safe_wake(home: Home, file: Path) -> "Wake":
     from reveries.daemon.app import Wake
-    from reveries.daemon.safe_mode import settings_in_safe_mode
+    from reveries.daemon.process.safe_mode import settings_in_safe_mode
 
     settings, wrong = settings_in_safe_mode(file)
     return Wake(settings, home, file, safe_because=wrong or "You asked for it.")

@@ -22,20 +22,30 @@ from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.crash_history import clear_crash_history, record_start
-from reveries.daemon.battery import on_battery
 from reveries.daemon.due_notes import make_reminders
-from reveries.daemon.embedders import wait_for_embedder
-from reveries.daemon.folder_watch import FolderWatch
 from reveries.daemon.forgetting import scrub_after_restore
-from reveries.daemon.home_files import clear_partial_files
-from reveries.daemon.logs import log_to
-from reveries.daemon.loop_lag import LoopLag, report_hangs
+from reveries.daemon.lifecycle.recovery import live_with_recovery, supervise
+from reveries.daemon.lifecycle.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import build_mind, load_guards
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.models import Models, build_models, longest_call_seconds
-from reveries.daemon.process_memory import give_back_free_memory
-from reveries.daemon.recovery import live_with_recovery, supervise
+from reveries.daemon.models.embedders import wait_for_embedder
+from reveries.daemon.models.role_models import Models, build_models, longest_call_seconds
+from reveries.daemon.models.safe_mode_models import safe_models
+from reveries.daemon.occupations.schedule import Schedule, ScheduledJob
+from reveries.daemon.process.home_files import clear_partial_files
+from reveries.daemon.process.logs import log_to
+from reveries.daemon.process.loop_lag import LoopLag, report_hangs
+from reveries.daemon.process.process_memory import give_back_free_memory
+from reveries.daemon.process.safe_mode import (
+    require_memory,
+    safe_mode_sentence,
+    why_after_crashes,
+    without_background,
+)
+from reveries.daemon.process.service_manager import notify_waiting
+from reveries.daemon.process.settings_in_force import SettingsInForce
+from reveries.daemon.process.single_instance import hold_lock, listening_socket
 from reveries.daemon.requests import (
     admin,
     drafts,
@@ -54,21 +64,11 @@ from reveries.daemon.requests import (
 )
 from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.requests.registry import DetachedTasks, RequestDispatcher
-from reveries.daemon.safe_mode import (
-    require_memory,
-    safe_mode_sentence,
-    why_after_crashes,
-    without_background,
-)
-from reveries.daemon.safe_mode_models import safe_models
-from reveries.daemon.schedule import Schedule, ScheduledJob
-from reveries.daemon.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.senses.battery import on_battery
+from reveries.daemon.senses.folder_watch import FolderWatch
 from reveries.daemon.server import Server
-from reveries.daemon.service_manager import notify_waiting
-from reveries.daemon.settings_in_force import SettingsInForce
 from reveries.daemon.shutdown import Shutdown, wind_down
-from reveries.daemon.single_instance import hold_lock, listening_socket
-from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, STORAGE, THINKING
+from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reach_step
 from reveries.db.opening import open_database

@@ -9,7 +9,7 @@ from pathlib import Path
 from reveries.clock import Clock, SystemClock
 from reveries.config import Home, LlmSettings, Settings
 from reveries.daemon.memory_checkup import check_file, check_open, sqlite_findings
-from reveries.daemon.single_instance import hold_lock
+from reveries.daemon.process.single_instance import hold_lock
 from reveries.db.database import Database
 from reveries.db.driver import SQLITE_VERSION
 from reveries.db.opening import open_database

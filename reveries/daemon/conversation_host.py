@@ -1,13 +1,13 @@
 """Connects conversations to the mind: talk interrupts thinking and sleep, an idle conversation resumes them."""
 
-from reveries.daemon.activity import Activity
-from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.project_talk import ProjectTalk
-from reveries.daemon.project_wishes import ProjectWishes, WishReply
-from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.sleep_control import SleepControl
+from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.sleep_control import SleepControl
+from reveries.daemon.talk.conversation_registry import ConversationRegistry
+from reveries.daemon.talk.project_talk import ProjectTalk
+from reveries.daemon.talk.project_wishes import ProjectWishes, WishReply
+from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue
 from reveries.monologue.thought import Reactivation, ThinkingReason

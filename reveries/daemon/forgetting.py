@@ -9,10 +9,10 @@ import msgspec
 import structlog
 
 from reveries import protocol
-from reveries.daemon import home_files
-from reveries.daemon.backup_keeper import backup_name
-from reveries.daemon.home_files import FileTraces
+from reveries.daemon.lifecycle.backup_keeper import backup_name
 from reveries.daemon.mind import Mind
+from reveries.daemon.process import home_files
+from reveries.daemon.process.home_files import FileTraces
 from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.needles import Needle

@@ -2,21 +2,21 @@
 
 from dataclasses import dataclass
 
-from reveries.daemon.activity import Activity
-from reveries.daemon.backup_keeper import BackupKeeper
-from reveries.daemon.battery import Power
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.conversation_registry import ConversationRegistry
-from reveries.daemon.health import Health
+from reveries.daemon.lifecycle.backup_keeper import BackupKeeper
+from reveries.daemon.lifecycle.health import Health
+from reveries.daemon.lifecycle.room_keeper import RoomKeeper
+from reveries.daemon.lifecycle.watchdog import Watchdog
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.project_wishes import ProjectWishes
-from reveries.daemon.project_work import ProjectWorker
-from reveries.daemon.room_keeper import RoomKeeper
-from reveries.daemon.sleep_control import SleepControl
-from reveries.daemon.thinking_control import Permission, ThinkingControl
-from reveries.daemon.thought_sources import MemoryThoughtSources
-from reveries.daemon.watchdog import Watchdog
+from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.project_work import ProjectWorker
+from reveries.daemon.occupations.sleep_control import SleepControl
+from reveries.daemon.occupations.thinking_control import Permission, ThinkingControl
+from reveries.daemon.occupations.thought_sources import MemoryThoughtSources
+from reveries.daemon.senses.battery import Power
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.conversation_registry import ConversationRegistry
+from reveries.daemon.talk.project_wishes import ProjectWishes
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.monologue.loop import Monologue
 

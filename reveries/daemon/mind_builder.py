@@ -6,29 +6,29 @@ from dataclasses import dataclass
 
 import structlog
 
-from reveries.daemon.activity import Activity
-from reveries.daemon.backup_keeper import BackupKeeper
-from reveries.daemon.battery import Power
-from reveries.daemon.calendar_watch import Calendar
-from reveries.daemon.conversation import Conversation
 from reveries.daemon.conversation_host import MindAsHost
-from reveries.daemon.conversation_registry import ConversationRegistry
-from reveries.daemon.crisis_help import CrisisDetector
-from reveries.daemon.health import Health
+from reveries.daemon.lifecycle.backup_keeper import BackupKeeper
+from reveries.daemon.lifecycle.health import Health
+from reveries.daemon.lifecycle.room_keeper import RoomKeeper
+from reveries.daemon.lifecycle.watchdog import Watchdog
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.models import Models
-from reveries.daemon.project_talk import ProjectTalk
-from reveries.daemon.project_wishes import ProjectWishes
-from reveries.daemon.project_work import ProjectWorker
-from reveries.daemon.room_keeper import RoomKeeper
-from reveries.daemon.sentence_embedding import SentenceEmbeddings
-from reveries.daemon.sleep_control import SleepControl
-from reveries.daemon.thinking_control import Permission, ThinkingControl
-from reveries.daemon.thought_sources import MemoryThoughtSources, count_recent_turns
-from reveries.daemon.turn import ConversationHost, TurnPipeline
-from reveries.daemon.watchdog import Watchdog
+from reveries.daemon.models.role_models import Models
+from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.project_work import ProjectWorker
+from reveries.daemon.occupations.sleep_control import SleepControl
+from reveries.daemon.occupations.thinking_control import Permission, ThinkingControl
+from reveries.daemon.occupations.thought_sources import MemoryThoughtSources, count_recent_turns
+from reveries.daemon.senses.battery import Power
+from reveries.daemon.senses.calendar_watch import Calendar
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.conversation_registry import ConversationRegistry
+from reveries.daemon.talk.crisis_help import CrisisDetector
+from reveries.daemon.talk.project_talk import ProjectTalk
+from reveries.daemon.talk.project_wishes import ProjectWishes
+from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.talk.turn import ConversationHost, TurnPipeline
 from reveries.llm.base import Role
 from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue

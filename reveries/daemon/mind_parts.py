@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from reveries.clock import Clock
 from reveries.config import Home, Settings
-from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.models import Models
-from reveries.daemon.settings_in_force import SettingsInForce
+from reveries.daemon.models.role_models import Models
+from reveries.daemon.process.loop_lag import LoopLag
+from reveries.daemon.process.settings_in_force import SettingsInForce
 from reveries.db.database import Database
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts

@@ -1,9 +1,9 @@
 """Notices about the mind for the owner: when a client attaches, and as long as they hold."""
 
-from reveries.daemon.backup_keeper import restore_notices
 from reveries.daemon.due_notes import due_now, take_reminders
+from reveries.daemon.lifecycle.backup_keeper import restore_notices
 from reveries.daemon.mind import Mind
-from reveries.daemon.sleep_pressure import sleep_question_notice
+from reveries.daemon.occupations.sleep_pressure import sleep_question_notice
 from reveries.monologue.ports import ThoughtState
 from reveries.safe_text import one_line
 

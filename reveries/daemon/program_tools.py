@@ -11,8 +11,8 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.mind import Mind
-from reveries.daemon.mind_tools import SERVER as MEMORY
-from reveries.daemon.mind_tools import MindTools
+from reveries.daemon.occupations.mind_tools import SERVER as MEMORY
+from reveries.daemon.occupations.mind_tools import MindTools
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.facts_tools import FactsTools
 from reveries.projects.knowledge_tools import KnowledgeTools

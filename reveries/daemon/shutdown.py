@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from reveries.daemon.mind import Mind
-from reveries.daemon.service_manager import notify_waiting
+from reveries.daemon.process.service_manager import notify_waiting
 from reveries.errors import ReveriesError
 from reveries.progress import CountCallback
 

@@ -59,7 +59,7 @@ class Step(StrEnum):
 
 
 class HangPlace(StrEnum):
-    """Places where a part of the daemon may hang: at least one for each watched part (reveries/daemon/watchdog.py)."""
+    """Places where a part of the daemon may hang: one or more for each part that lifecycle/watchdog.py watches."""
 
     THOUGHT = "hang-in-a-thought"
     REPLY = "hang-in-a-reply"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, TypeVar, cast, overload
 
 import reveries.daemon.app  # noqa: F401 - it registers the handlers
 from reveries import protocol
-from reveries.daemon.conversation_registry import ConversationRegistry
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.requests.registry import Call, DetachedTasks, RequestDispatcher, answer_request
+from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.progress import CountCallback
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from reveries.config import Settings, load_settings
-from reveries.daemon.calendar_watch import Calendar
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.crisis_help import CrisisDetector
-from reveries.daemon.project_wishes import WishReply
-from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.thought_sources import MemoryThoughtSources
-from reveries.daemon.turn import TurnPipeline
+from reveries.daemon.occupations.thought_sources import MemoryThoughtSources
+from reveries.daemon.senses.calendar_watch import Calendar
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.crisis_help import CrisisDetector
+from reveries.daemon.talk.project_wishes import WishReply
+from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.daemon.talk.turn import TurnPipeline
 from reveries.llm.base import Embedder
 from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier

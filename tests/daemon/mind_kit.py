@@ -12,17 +12,17 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from reveries.config import Home, Settings
 from reveries.daemon.app import scheduled_jobs, supervised_tasks
-from reveries.daemon.embedders import Embedding
-from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.lifecycle.recovery import supervise
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import build_mind, load_guards
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.models import Models
-from reveries.daemon.recovery import supervise
-from reveries.daemon.schedule import Schedule, ScheduledJob
-from reveries.daemon.sentence_embedding import SentenceEmbeddings
-from reveries.daemon.settings_in_force import SettingsInForce
-from reveries.daemon.turn import TurnResult
+from reveries.daemon.models.embedders import Embedding
+from reveries.daemon.models.role_models import Models
+from reveries.daemon.occupations.schedule import Schedule, ScheduledJob
+from reveries.daemon.process.loop_lag import LoopLag
+from reveries.daemon.process.settings_in_force import SettingsInForce
+from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.talk.turn import TurnResult
 from reveries.db.opening import open_database
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.answer_counts import AnswerCounts

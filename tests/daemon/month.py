@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from reveries.config import Home, Settings
-from reveries.daemon.spontaneous_recall import ASSOCIATION_SECONDS
+from reveries.daemon.occupations.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.monologue.spontaneous_recall import wait_intervals

@@ -15,7 +15,7 @@ import msgspec
 from reveries import protocol
 from reveries.config import BudgetSettings, Home, Settings, load_settings
 from reveries.daemon.notices import attach_notices
-from reveries.daemon.prompt_memories import choose_memories
+from reveries.daemon.talk.prompt_memories import choose_memories
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.ambient_facts import load_ambient_data, mood_word, predict_next_talk
+from reveries.daemon.senses.ambient_facts import load_ambient_data, mood_word, predict_next_talk
 from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living

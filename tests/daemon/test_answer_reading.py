@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.answer_reading import find_answer, read_probabilities, reading_prompt
-from reveries.daemon.prompt_memories import PromptMemory
+from reveries.daemon.talk.answer_reading import find_answer, read_probabilities, reading_prompt
+from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role, StreamEvent
 from tests.daemon.kit import talking

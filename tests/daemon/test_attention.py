@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.attention import QUIET_SECONDS, NextOccupation, Occupation, Situation, WorkableProject, choose_next
+from reveries.daemon.occupations.attention import (
+    QUIET_SECONDS,
+    NextOccupation,
+    Occupation,
+    Situation,
+    WorkableProject,
+    choose_next,
+)
 
 NOW = 1_750_000_000.0
 IDLE = Situation(

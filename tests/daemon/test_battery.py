@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.battery import POLL_SECONDS, Power, pmset_says_battery, supplies_say_battery
+from reveries.daemon.senses.battery import POLL_SECONDS, Power, pmset_says_battery, supplies_say_battery
 from reveries.db.opening import open_database
 from tests.daemon.mind_kit import NOON
 from tests.fakes.patient_clock import PatientClock

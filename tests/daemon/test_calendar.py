@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from reveries.config import CalendarSettings, Home
-from reveries.daemon.calendar_files import (
+from reveries.daemon.senses.calendar_files import (
     MOST_FILES,
     MOST_OCCURRENCES,
     TITLE_CHARS,
@@ -22,7 +22,7 @@ from reveries.daemon.calendar_files import (
     read_calendars,
     read_in_subprocess,
 )
-from reveries.daemon.calendar_watch import MAX_EVENTS_PER_DAY, Calendar
+from reveries.daemon.senses.calendar_watch import MAX_EVENTS_PER_DAY, Calendar
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.monologue.thought import Reactivation, ThinkingReason
@@ -197,7 +197,7 @@ async def test_an_event_without_end_takes_no_time_and_no_room(tmp_path: Path, ru
 
 
 _LOSES_THE_FIRST_ALARM = """
-from reveries.daemon import calendar_files
+from reveries.daemon.senses import calendar_files
 
 calendar_files.__name__ = "__main__"
 try:

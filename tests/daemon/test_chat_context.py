@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.capable_talk import CapableTalk, system_text, time_mark
-from reveries.daemon.chat_context import STOPS, SentExchange, TurnContext, local_time, messages_for
-from reveries.daemon.chat_history import cut_middle, fold
-from reveries.daemon.plain_talk import PlainTalk
-from reveries.daemon.prompt_memories import TURNS_FIRST, choose_memories, how_long_ago
+from reveries.daemon.talk.capable_talk import CapableTalk, system_text, time_mark
+from reveries.daemon.talk.chat_context import STOPS, SentExchange, TurnContext, local_time, messages_for
+from reveries.daemon.talk.chat_history import cut_middle, fold
+from reveries.daemon.talk.plain_talk import PlainTalk
+from reveries.daemon.talk.prompt_memories import TURNS_FIRST, choose_memories, how_long_ago
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, Replacement, SelfModel, StatementDay, Turn
 

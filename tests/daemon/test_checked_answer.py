@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon import added_facts
-from reveries.daemon.added_facts import adds_facts
-from reveries.daemon.personal_answers import lines_for
+from reveries.daemon.talk import added_facts
+from reveries.daemon.talk.added_facts import adds_facts
+from reveries.daemon.talk.personal_answers import lines_for
 from reveries.llm.base import Vector
 from tests.daemon.kit import Talk, talking
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reveries.daemon.prompt_memories import PromptMemory
+from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt
 from reveries.llm.scripted import Pause

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.conversation import Conversation
-from reveries.daemon.conversation_registry import ConversationRegistry
-from reveries.daemon.turn import TurnPipeline
+from reveries.daemon.talk.conversation import Conversation
+from reveries.daemon.talk.conversation_registry import ConversationRegistry
+from reveries.daemon.talk.turn import TurnPipeline
 from reveries.llm.scripted import Pause
 from reveries.safety.breaker import Breaker
 from tests.daemon.kit import SETTINGS, Events, Talk, talking, until

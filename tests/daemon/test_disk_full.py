@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.room_keeper import RoomKeeper
+from reveries.daemon.lifecycle.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.db.reserve import RESERVE_BYTES, is_out_of_space, release_reserve, reserve_path

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.daemon.folder_watch import FolderWatch
 from reveries.daemon.notices import lasting_notices
+from reveries.daemon.senses.folder_watch import FolderWatch
 from reveries.projects.draft_store import NewDraft
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living

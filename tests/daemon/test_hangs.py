@@ -18,14 +18,15 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home
-from reveries.daemon.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
+from reveries.daemon.lifecycle.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST, SCHEDULE, SLEEP, STORAGE, THINKING
 from reveries.db.failpoints import HangPlace
 from tests.durability.mind import ROOT, client_of, prepare
 from tests.fakes.provider import provider
 
 LIVE = """
     from apscheduler.triggers.interval import IntervalTrigger
-    from reveries.daemon import app, watchdog
+    from reveries.daemon import app
+    from reveries.daemon.lifecycle import watchdog
     from reveries.daemon.__main__ import main
     from tests.fakes.failpoints import arm_from_environment
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from reveries.daemon.crisis_help import CrisisDetector
+from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import Vectors
 from reveries.safety.crisis.likeness import WORD_PLACES, CrisisLikeness

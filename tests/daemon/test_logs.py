@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from reveries.daemon.logs import log_to
+from reveries.daemon.process.logs import log_to
 from reveries.errors import ModelAnswerError
 
 
@@ -109,7 +109,7 @@ def test_what_nobody_caught_is_logged_without_its_words_and_is_not_on_standard_e
 _TAKEN_DOWN_WHILE_LOGGING = """
     import logging, sys, warnings
     from pathlib import Path
-    from reveries.daemon.logs import log_to
+    from reveries.daemon.process.logs import log_to
 
     class SpeaksAtItsEnd:
         def __del__(self):
@@ -117,7 +117,7 @@ _TAKEN_DOWN_WHILE_LOGGING = """
             raise ValueError("nor taken down")
 
     def collect(frame, event, argument):
-        if frame.f_globals["__name__"] in ("queue", "logging.handlers", "reveries.daemon.logs"):
+        if frame.f_globals["__name__"] in ("queue", "logging.handlers", "reveries.daemon.process.logs"):
             SpeaksAtItsEnd()
 
     warnings.simplefilter("always")

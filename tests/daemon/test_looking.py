@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
-from reveries.daemon.last_turns import KEPT_CONVERSATIONS, LastTurns, context_parts
+from reveries.daemon.talk.last_turns import KEPT_CONVERSATIONS, LastTurns, context_parts
 from reveries.db.database import Transaction
 from reveries.errors import ModelUnavailableError, NotFoundError, UsageError
 from reveries.llm.base import Prompt

@@ -12,8 +12,8 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
+from reveries.daemon.lifecycle.room_keeper import RoomKeeper
 from reveries.daemon.mind import Mind
-from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.model_probe import ProbeAnswer, Prober
-from reveries.daemon.models import build_models, longest_call_seconds
-from reveries.daemon.models_overview import InUse, leaves_machine, models_overview
+from reveries.daemon.models.model_probe import ProbeAnswer, Prober
+from reveries.daemon.models.models_overview import InUse, leaves_machine, models_overview
+from reveries.daemon.models.role_models import build_models, longest_call_seconds
 from reveries.db.database import Database
 from reveries.errors import ModelFault, ModelUnavailableError, NotFoundError
 from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount

@@ -6,8 +6,8 @@ import pytest
 
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.checkup import check_models
-from reveries.daemon.models import Models, build_models
-from reveries.daemon.models_overview import models_overview
+from reveries.daemon.models.models_overview import models_overview
+from reveries.daemon.models.role_models import Models, build_models
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ConfigError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import CHAT_ROLES, Role

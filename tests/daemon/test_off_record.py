@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.capable_talk import OFF_RECORD_NOTE
-from reveries.daemon.crisis_help import CrisisDetector
-from reveries.daemon.logs import log_to
+from reveries.daemon.process.logs import log_to
+from reveries.daemon.talk.capable_talk import OFF_RECORD_NOTE
+from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.errors import ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.tier import Tier

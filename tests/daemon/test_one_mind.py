@@ -19,9 +19,9 @@ import structlog
 from reveries import protocol
 from reveries.config import Home
 from reveries.crash_history import count_recent_crashes
-from reveries.daemon import loop_lag
-from reveries.daemon.loop_lag import LoopLag
-from reveries.daemon.service_manager import notify_service_manager
+from reveries.daemon.process import loop_lag
+from reveries.daemon.process.loop_lag import LoopLag
+from reveries.daemon.process.service_manager import notify_service_manager
 from reveries.db.failpoints import HangPlace
 from reveries.db.integrity.seals import is_sealed
 from tests.durability.checks import violations
@@ -32,7 +32,7 @@ from tests.fakes.provider import provider
 RACE = """
     import os, sys, pathlib, time
     from reveries.config import Home
-    from reveries.daemon.single_instance import hold_lock, listening_socket
+    from reveries.daemon.process.single_instance import hold_lock, listening_socket
     from reveries.errors import AlreadyAwakeError
 
     def start(home, others_ended):
@@ -191,7 +191,7 @@ def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind(
         manager.bind(address)
         manager.settimeout(10)
         program = """
-            from reveries.daemon.service_manager import notify_waiting, notify_service_manager
+            from reveries.daemon.process.service_manager import notify_waiting, notify_service_manager
             while notify_service_manager("WATCHDOG=1"):
                 pass
             async def tell():
@@ -213,7 +213,7 @@ def test_what_must_be_heard_waits_a_moment_for_a_service_manager_that_is_behind(
 @pytest.mark.requirement("B7")
 def test_a_service_manager_that_never_listens_is_waited_for_only_so_long(tmp_path: Path) -> None:
     program = """
-        from reveries.daemon.service_manager import notify_waiting
+        from reveries.daemon.process.service_manager import notify_waiting
         while notify_service_manager("WATCHDOG=1"):
             pass
         began = time.monotonic()
@@ -228,7 +228,7 @@ def test_a_loop_that_hangs_feeds_no_watchdog(tmp_path: Path) -> None:
     """WATCHDOG=1 is sent from the loop itself, so the service manager ends a daemon whose loop hangs."""
     program = """
         from reveries.config import load_settings
-        from reveries.daemon import watchdog
+        from reveries.daemon.lifecycle import watchdog
         watchdog.POLL_SECONDS = 0.05
         async def live():
             async with asyncio.TaskGroup() as tasks:
@@ -246,7 +246,7 @@ def test_where_a_loop_hangs_is_told_while_it_hangs() -> None:
     program = """
         import asyncio, threading, time
         from reveries.clock import SystemClock
-        from reveries.daemon import loop_lag
+        from reveries.daemon.process import loop_lag
 
         loop_lag._HANGS_SECONDS = 0.7  # A process is rarely without CPU time for so long.
 
@@ -288,7 +288,7 @@ def test_reports_of_hangs_never_end_the_process() -> None:
     program = """
         import asyncio, sys, time
         from reveries.clock import SystemClock
-        from reveries.daemon import loop_lag
+        from reveries.daemon.process import loop_lag
 
         loop_lag._HANGS_SECONDS = loop_lag._HANGS_AGAIN_SECONDS = 0.001
         loop_lag._BEAT_SECONDS = 0.0001
@@ -364,7 +364,7 @@ def test_a_pipe_of_errors_that_nobody_reads_does_not_keep_the_process_from_its_e
     program = """
         import asyncio, os, time
         from reveries.clock import SystemClock
-        from reveries.daemon import loop_lag
+        from reveries.daemon.process import loop_lag
 
         loop_lag._HANGS_SECONDS = 0.2
         os.set_blocking(2, False)
@@ -427,7 +427,7 @@ def _log_of(home: Home) -> str:
 def _told_by(folder: Path, program: str) -> list[bytes]:
     """Return what a process sent to its notify socket."""
     head = "import asyncio, os, time\nfrom reveries.clock import SystemClock\n"
-    head += "from reveries.daemon.service_manager import notify_service_manager\n"
+    head += "from reveries.daemon.process.service_manager import notify_service_manager\n"
     with tempfile.TemporaryDirectory(prefix="rv") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         address = str(Path(short) / "n")
         manager.bind(address)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reveries.daemon.personal_questions import LANGUAGES, read_personal_question
+from reveries.daemon.talk.personal_questions import LANGUAGES, read_personal_question
 
 SAID = [
     "My brother Ola builds boats.",

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.process_memory import give_back_free_memory
+from reveries.daemon.process.process_memory import give_back_free_memory
 
 MEGABYTE = 2**20
 
@@ -48,7 +48,7 @@ async def test_a_daemon_collects_garbage_again_when_it_has_imported_its_code(hom
 
 _LEFT = """
 import sys, threading, psutil
-from reveries.daemon.process_memory import keep_heap_small
+from reveries.daemon.process.process_memory import keep_heap_small
 if sys.argv[1] == "small":
     keep_heap_small()
 kept = []

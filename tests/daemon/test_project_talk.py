@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.project_talk import ProjectTalk, find_named, fit_notes, state_note
-from reveries.daemon.prompt_memories import PromptMemory
 from reveries.daemon.requests.frames import recalled_frame
+from reveries.daemon.talk.project_talk import ProjectTalk, find_named, fit_notes, state_note
+from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.memory.model import Origin

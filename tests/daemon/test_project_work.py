@@ -10,7 +10,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.mind import reload_settings
-from reveries.daemon.project_work import WorkBreak
+from reveries.daemon.occupations.project_work import WorkBreak
 from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt

@@ -18,7 +18,7 @@ from reveries.crash_history import (
     crash_history_file,
     record_start,
 )
-from reveries.daemon.safe_mode import require_allowed, require_memory, settings_in_safe_mode, why_after_crashes
+from reveries.daemon.process.safe_mode import require_allowed, require_memory, settings_in_safe_mode, why_after_crashes
 from reveries.db.failpoints import Step
 from reveries.errors import ConfigError, SafeModeError, StorageError
 from tests.client.command_line import reveries

@@ -12,7 +12,7 @@ from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 from structlog.typing import EventDict
 
-from reveries.daemon.schedule import Schedule, ScheduledJob, next_after
+from reveries.daemon.occupations.schedule import Schedule, ScheduledJob, next_after
 from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from reveries.daemon.sentence_embedding import SentenceEmbeddings
+from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Vectors
 

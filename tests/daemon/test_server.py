@@ -17,8 +17,8 @@ import pytest
 import structlog
 
 from reveries import protocol
+from reveries.daemon.process.single_instance import listening_socket
 from reveries.daemon.server import MAX_ARRIVING, MAX_CLIENTS, Server, Session
-from reveries.daemon.single_instance import listening_socket
 from reveries.errors import NotFoundError, StorageLostError
 from reveries.peer_credentials import may_connect
 from reveries.protocol import PROTOCOL_VERSION, decode_frame, encode, read_body

@@ -19,7 +19,7 @@ from reveries.config import (
     load_settings,
 )
 from reveries.daemon.mind import reload_settings
-from reveries.daemon.settings_in_force import READ_AT_WAKE, SettingsInForce
+from reveries.daemon.process.settings_in_force import READ_AT_WAKE, SettingsInForce
 from reveries.errors import ConfigError
 from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living

@@ -7,8 +7,8 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.app import _supervise_task
-from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Shutdown, wind_down
+from reveries.daemon.talk.reply_generation import ReplyStop
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
 from reveries.llm.scripted import Pause, ScriptedModel

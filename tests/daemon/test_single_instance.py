@@ -15,9 +15,9 @@ import pytest
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
 from reveries.daemon.app import Wake, live
-from reveries.daemon.backup_answers import restore_backup
-from reveries.daemon.mind_transfer import export_to_file
-from reveries.daemon.single_instance import hold_lock, listening_socket
+from reveries.daemon.lifecycle.mind_transfer import export_to_file
+from reveries.daemon.offline.backup_answers import restore_backup
+from reveries.daemon.process.single_instance import hold_lock, listening_socket
 from reveries.db.backups import discard_progress
 from reveries.errors import AlreadyAwakeError, HomeError
 from reveries.peer_credentials import peer_uid
@@ -38,7 +38,7 @@ def _hold_lock_elsewhere(home: Home) -> subprocess.Popen[bytes]:
         f"""
         import pathlib, sys
         from reveries.config import Home
-        from reveries.daemon.single_instance import hold_lock
+        from reveries.daemon.process.single_instance import hold_lock
         with hold_lock(Home(pathlib.Path({str(home.path)!r}))):
             sys.stdout.write("held\\n"); sys.stdout.flush(); sys.stdin.read()
         """

@@ -3,7 +3,7 @@
 import pytest
 
 from reveries.config import load_settings
-from reveries.daemon.sleep_pressure import SleepPressure, why_sleep_is_due
+from reveries.daemon.occupations.sleep_pressure import SleepPressure, why_sleep_is_due
 
 _SETTINGS = load_settings(None).memory
 

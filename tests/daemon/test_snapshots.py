@@ -72,7 +72,7 @@ async def test_a_large_memory_compiles_its_loops_at_the_wake_and_tries_again_a_d
 
     monkeypatch.setattr("reveries.memory.live.LARGE_ROWS", 0)
     monkeypatch.setattr("reveries.memory.memory.warm_up", warm_up)
-    monkeypatch.setattr("reveries.daemon.sleep_control._COMPILE_AGAIN_SECONDS", 3600.0)
+    monkeypatch.setattr("reveries.daemon.occupations.sleep_control._COMPILE_AGAIN_SECONDS", 3600.0)
     async with living(home, a_model(), PatientClock(NOON), SETTINGS) as life:
         with structlog.testing.capture_logs() as logged:
             await life.mind.sleep.warm_up()

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from reveries.daemon.recovery import supervise
+from reveries.daemon.lifecycle.recovery import supervise
 from reveries.db.room import DiskSpace, disk_full_error
 from reveries.errors import StorageLostError
 from tests.fakes.clock import HandClock, settle

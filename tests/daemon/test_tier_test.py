@@ -9,8 +9,8 @@ import pytest
 
 from reveries import protocol
 from reveries.config import Home, load_settings
+from reveries.daemon.models.tier_test import TierTester
 from reveries.daemon.requests.admin import probe_models
-from reveries.daemon.tier_test import TierTester
 from reveries.db.database import Database
 from reveries.errors import ModelUnavailableError, NotFoundError
 from reveries.llm.base import CHAT_ROLES, Prompt, Role

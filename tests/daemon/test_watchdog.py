@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from reveries.config import Home, load_settings
-from reveries.daemon.watchdog import BACKUP, POLL_SECONDS, SCHEDULE, THINKING, Watchdog
+from reveries.daemon.lifecycle.watchdog import BACKUP, POLL_SECONDS, SCHEDULE, THINKING, Watchdog
 from reveries.heartbeat import Pulse
 from reveries.llm.base import Prompt, Role
 from reveries.llm.scripted import Pause, Piece, ScriptedModel

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reveries
-from reveries.daemon.watched_model import WatchedModel
+from reveries.daemon.models.watched_model import WatchedModel
 from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Embedder, Prompt, Role, Vector, Vectors
 from reveries.llm.scripted import ScriptedModel

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.daemon.chat_history import CARRIED_SECONDS
-from reveries.daemon.embedders import wait_for_embedder
+from reveries.daemon.models.embedders import wait_for_embedder
+from reveries.daemon.talk.chat_history import CARRIED_SECONDS
 from reveries.errors import ModelFault, ModelUnavailableError
 from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.ports import SavedState

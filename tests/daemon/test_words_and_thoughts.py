@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reveries.config import CrisisSettings, Home, load_settings
-from reveries.daemon.crisis_help import CrisisDetector
-from reveries.daemon.reply_generation import ReplyStop
+from reveries.daemon.talk.crisis_help import CrisisDetector
+from reveries.daemon.talk.reply_generation import ReplyStop
 from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from reveries.daemon.owner_notes import OwnerNotes
+from reveries.daemon.talk.owner_notes import OwnerNotes
 from reveries.db.checksums import checksum
 from reveries.db.driver import dbapi
 from reveries.db.mind_file import check_mind, export_mind, import_mind

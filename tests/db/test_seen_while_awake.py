@@ -12,8 +12,8 @@ import aiosqlite
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.lifecycle.room_keeper import RoomKeeper
 from reveries.daemon.memory_checkup import check_open
-from reveries.daemon.room_keeper import RoomKeeper
 from reveries.db.database import Database
 from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_IOERR, dbapi
 from reveries.db.integrity.page_sums import PageSums

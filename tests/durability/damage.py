@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.lifecycle.recovery import live_with_recovery
 from reveries.db.backups import RestoreRecord, read_last_restore, verify_backup
 from reveries.db.driver import dbapi
 from reveries.db.integrity.seals import unseal

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from reveries.config import load_settings
-from reveries.daemon.backup_keeper import write_backup
-from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.lifecycle.backup_keeper import write_backup
+from reveries.daemon.lifecycle.recovery import live_with_recovery
 from reveries.db.backups import describe_restore, find_backups, restore_newest_whole
 from reveries.db.failpoints import Step
 from reveries.db.integrity.suspected_damage import damage_note_path, note_damage

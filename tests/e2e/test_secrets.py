@@ -17,8 +17,8 @@ import pytest
 from reveries import protocol
 from reveries.client import cli
 from reveries.config import Home
-from reveries.daemon.logs import log_to
-from reveries.daemon.recovery import live_with_recovery
+from reveries.daemon.lifecycle.recovery import live_with_recovery
+from reveries.daemon.process.logs import log_to
 from reveries.db.driver import dbapi
 from reveries.db.integrity.suspected_damage import damage_note_path
 from reveries.db.storage_errors import storage_errors

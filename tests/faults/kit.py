@@ -16,15 +16,15 @@ import msgspec
 
 from reveries.clock import Clock
 from reveries.config import BudgetSettings, Home, RoleBudget, Settings, load_settings
-from reveries.daemon.crisis_help import CrisisDetector
-from reveries.daemon.loop_lag import LoopLag
+from reveries.daemon.lifecycle.recovery import supervise
 from reveries.daemon.mind import Mind
 from reveries.daemon.mind_builder import Guards, build_mind
 from reveries.daemon.mind_parts import MindParts
-from reveries.daemon.models import Models, build_models
-from reveries.daemon.recovery import supervise
-from reveries.daemon.settings_in_force import SettingsInForce
-from reveries.daemon.turn import TurnResult
+from reveries.daemon.models.role_models import Models, build_models
+from reveries.daemon.process.loop_lag import LoopLag
+from reveries.daemon.process.settings_in_force import SettingsInForce
+from reveries.daemon.talk.crisis_help import CrisisDetector
+from reveries.daemon.talk.turn import TurnResult
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.knowledge.project_knowledge import ProjectKnowledge

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from reveries.config import Home
-from reveries.daemon.turn import TurnResult
+from reveries.daemon.talk.turn import TurnResult
 from reveries.errors import ModelError, ModelFault
 from reveries.llm.base import Role
 from reveries.llm.hosted import load_litellm

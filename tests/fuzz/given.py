@@ -24,8 +24,8 @@ from reveries.client.past.source_file import EXAMPLE
 from reveries.client.past.turns import drop_too_long, make_turns
 from reveries.client.tui.themes import load_themes
 from reveries.config import load_settings, read_default_toml
-from reveries.daemon.calendar_files import read_calendars
-from reveries.daemon.safe_mode import settings_in_safe_mode
+from reveries.daemon.process.safe_mode import settings_in_safe_mode
+from reveries.daemon.senses.calendar_files import read_calendars
 from reveries.db.driver import dbapi
 from reveries.db.mind_file import check_mind, export_mind
 from reveries.errors import ConfigError, ReveriesError

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 from reveries.config import load_settings
-from reveries.daemon.logs import log_to
+from reveries.daemon.process.logs import log_to
 from reveries.errors import ModelError
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.hosted import HostedModel, HostedOptions

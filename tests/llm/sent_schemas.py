@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import msgspec
 
 import reveries
-from reveries.daemon.model_probe import ProbeAnswer
+from reveries.daemon.models.model_probe import ProbeAnswer
 from reveries.llm.base import Role
 from reveries.llm.structured import schema_of
 from reveries.llm.tier_test_tasks import all_tasks, prompt_of

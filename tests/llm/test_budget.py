@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from reveries.config import BudgetSettings, RoleBudget, load_settings
-from reveries.daemon.usage_report import usage_report
+from reveries.daemon.models.usage_report import usage_report
 from reveries.db.database import Database
 from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Delta, Prompt, Role, Usage

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.config import load_settings
-from reveries.daemon.thought_sources import count_recent_turns
+from reveries.daemon.occupations.thought_sources import count_recent_turns
 from reveries.llm.tier import Tier
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.context import choose_thought_memories, thinking_messages

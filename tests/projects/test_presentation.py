@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reveries.daemon.project_talk import ProjectTalk
+from reveries.daemon.talk.project_talk import ProjectTalk
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import WorkTask
 from reveries.projects.presentation import Presentation, choose_presentation, tell_what_is_uncertain, tell_why

@@ -6,16 +6,16 @@ from dataclasses import asdict
 import msgspec
 
 from reveries import __version__, protocol
-from reveries.daemon.backup_answers import create_backup
 from reveries.daemon.checkup import checkup
 from reveries.daemon.mind import Mind, reload_settings
-from reveries.daemon.model_probe import Prober, select_roles
-from reveries.daemon.models_overview import InUse, answer_frame, models_overview
+from reveries.daemon.models.model_probe import Prober, select_roles
+from reveries.daemon.models.models_overview import InUse, answer_frame, models_overview
+from reveries.daemon.models.tier_test import TierTester
+from reveries.daemon.models.usage_report import usage_report
 from reveries.daemon.notices import lasting_notices
+from reveries.daemon.offline.backup_answers import create_backup
+from reveries.daemon.process.settings_in_force import masked_toml
 from reveries.daemon.requests.registry import Call, handles
-from reveries.daemon.settings_in_force import masked_toml
-from reveries.daemon.tier_test import TierTester
-from reveries.daemon.usage_report import usage_report
 from reveries.llm.caps import Span
 from reveries.progress import ProgressCallback
 from reveries.safe_text import one_line

@@ -3,9 +3,9 @@
 import asyncio
 
 from reveries import protocol
-from reveries.daemon.conversation import Conversation
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.server import Session
+from reveries.daemon.talk.conversation import Conversation
 from reveries.memory.model import Turn
 from reveries.memory.views.episodes import said_turn
 from reveries.safe_text import one_line, plain

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reveries import protocol
-from reveries.daemon.prompt_memories import PromptMemory
+from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.memory.model import Recall, Turn
 from reveries.memory.views.episodes import best_quote, said_turn
 from reveries.safe_text import one_line, plain

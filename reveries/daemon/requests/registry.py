@@ -9,11 +9,11 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from reveries import protocol
-from reveries.daemon.conversation import falling_asleep_error
 from reveries.daemon.mind import Mind
+from reveries.daemon.process.safe_mode import require_allowed
 from reveries.daemon.requests.clients import AttachedClients
-from reveries.daemon.safe_mode import require_allowed
 from reveries.daemon.server import Session
+from reveries.daemon.talk.conversation import falling_asleep_error
 from reveries.errors import StorageLostError
 from reveries.progress import CountCallback
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.daemon.notices import attach_notices
-from reveries.daemon.prompt_memories import PromptMemory
-from reveries.daemon.reply_generation import ReplyStop
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.server import Session
-from reveries.daemon.turn import TurnResult
+from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.daemon.talk.reply_generation import ReplyStop
+from reveries.daemon.talk.turn import TurnResult
 from reveries.errors import DiskFullError
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall

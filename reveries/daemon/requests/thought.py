@@ -3,8 +3,8 @@
 import contextlib
 
 from reveries import protocol
-from reveries.daemon.owner_notes import OwnerNote
 from reveries.daemon.requests.registry import Call, handles
+from reveries.daemon.talk.owner_notes import OwnerNote
 from reveries.monologue.observers import ThoughtEnd, ThoughtEvent, ThoughtPiece, ThoughtStart
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safe_text import one_line, plain

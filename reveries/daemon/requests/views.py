@@ -6,9 +6,9 @@ Only the owner's edits of the self-model change anything.
 import msgspec
 
 from reveries import protocol
-from reveries.daemon.last_turns import LastTurn, context_parts, surfaced_memories, turn_notes
 from reveries.daemon.requests.frames import recalled_frame
 from reveries.daemon.requests.registry import Call, handles
+from reveries.daemon.talk.last_turns import LastTurn, context_parts, surfaced_memories, turn_notes
 from reveries.errors import NotFoundError
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel

@@ -334,7 +334,7 @@ NO_WORDS: Final = {
     ),
     **dict.fromkeys(
         (
-            "conversations.channel",  # daemon/conversation_registry.py
+            "conversations.channel",  # daemon/talk/conversation_registry.py
             "monologue_log.why_began",  # monologue/triggers.py
             "monologue_log.why_ended",  # monologue/thinking.py
             "circuit_breaker_events.action",  # safety/verdict.py

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.owner_notes import OwnerNotes
+from reveries.daemon.talk.owner_notes import OwnerNotes
 from reveries.db.checksums import checksum
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import Prompt

@@ -1,0 +1,1 @@
+"""The models of each role: built from settings, tried, watched, and listed."""

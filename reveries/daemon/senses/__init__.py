@@ -1,0 +1,1 @@
+"""What the mind notices around it: calendars, folders, battery, time."""

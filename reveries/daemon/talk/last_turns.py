@@ -1,0 +1,208 @@
+"""The prompt context of the last turn of each conversation, kept in memory for `reveries context`.
+
+Pure except for counting tokens, which is done on request, never before a reply.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from reveries import protocol
+from reveries.daemon.talk.chat_context import (
+    PreparedTurn,
+    SentExchange,
+    TalkForm,
+    TurnContext,
+)
+from reveries.daemon.talk.chat_history import MARK_TOKENS
+from reveries.llm.base import ChatMessage
+from reveries.memory.model import SelfModel
+from reveries.safe_text import one_line, plain
+
+KEPT_CONVERSATIONS: Final = 8
+_NOTHING = SelfModel()
+
+
+@dataclass(frozen=True, slots=True)
+class LastTurn:
+    """Everything that was in the prompt of a turn."""
+
+    conversation_id: str
+    words: str
+    prepared: PreparedTurn = field(repr=False)
+    form: TalkForm
+    names: tuple[str, str]
+    """Of the mind and of the owner."""
+    self_model: SelfModel = field(repr=False)
+    summary: str
+    exchanges: tuple[SentExchange, ...] = field(repr=False)
+    context_tokens: int
+    reply_tokens: int
+
+    @property
+    def summary_tokens(self) -> int:
+        """Token limit of the folded history."""
+        return int(self.context_tokens * self.form.summary_share)
+
+
+class LastTurns:
+    """The last turns of the latest conversations."""
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[str, LastTurn] = OrderedDict()
+
+    def keep(self, turn: LastTurn) -> None:
+        """Replace the last turn of its conversation; drop the oldest conversation if there are too many."""
+        self._turns[turn.conversation_id] = turn
+        self._turns.move_to_end(turn.conversation_id)
+        while len(self._turns) > KEPT_CONVERSATIONS:
+            self._turns.popitem(last=False)
+
+    def drop(self, conversation_id: str) -> None:
+        """Forget the last turn of this conversation, because it was taken back."""
+        self._turns.pop(conversation_id, None)
+
+    def of(self, id_or_prefix: str) -> LastTurn | None:
+        """Return the last turn of a conversation; without an id, the latest of all."""
+        if not id_or_prefix:
+            return next(reversed(self._turns.values()), None)
+        return next((turn for name, turn in self._turns.items() if name.startswith(id_or_prefix)), None)
+
+
+Count = Callable[[str], Awaitable[int]]
+
+
+async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
+    """Return the parts of the prompt of `turn` in the model's order, each with its tokens by `count`."""
+    form, exchanges = turn.form, turn.exchanges
+    rules = form.system(*turn.names, _NOTHING, "")
+    with_self = form.system(*turn.names, turn.self_model, "")
+    whole = form.system(*turn.names, turn.self_model, turn.summary)
+    at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
+    told = turn.prepared.told
+    bare = TurnContext(exchanges, told.now)
+    at = _told_text(form, bare)
+    recalled, silence, thought = (
+        _told_text(form, one).replace(at, "", 1).strip()
+        for one in (
+            replace(bare, memories=told.memories),
+            replace(bare, silence=told.silence),
+            replace(bare, thought=told.thought),
+        )
+    )
+    return [
+        _context_part("rules", at_rules, 0, rules),
+        _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
+        _context_part(
+            "folded history",
+            at_all - at_self,
+            turn.summary_tokens,
+            whole.removeprefix(with_self).strip(),
+            _folded_note(turn),
+        ),
+        _context_part(
+            "history",
+            sum(one.tokens - MARK_TOKENS * (2 + len(one.recalled)) for one in exchanges),
+            0,
+            _format_history(exchanges),
+            _history_note(turn),
+        ),
+        _context_part("time", await _count_tokens(at, count), 0, at),
+        _context_part(
+            "recalled",
+            await _count_tokens(recalled, count),
+            turn.form.recalled_tokens,
+            recalled,
+            f"{len(turn.prepared.memories)} told",
+        ),
+        _context_part("silence", await _count_tokens(silence, count), 0, silence),
+        _context_part("thought", await _count_tokens(thought, count), 0, thought),
+        _context_part("your words", await _count_tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
+    ]
+
+
+def _told_text(form: TalkForm, told: TurnContext) -> str:
+    """Return all that is told with the words of a turn, without the words."""
+    messages = [*form.before_words(told), ChatMessage("user", form.ask("", told))]
+    return "\n".join(message.text for message in messages).strip()
+
+
+def _context_part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:
+    return protocol.ContextPart(name, tokens, budget, plain(text), note)
+
+
+def _context_memory(
+    episode_id: str, turn_id: str, line: str, tokens: int, was_told: bool, why_not: str = ""
+) -> protocol.ContextMemory:
+    return protocol.ContextMemory(episode_id, turn_id, plain(line), tokens, was_told, one_line(why_not))
+
+
+async def _count_tokens(text: str, count: Count) -> int:
+    return await count(text) if text else 0
+
+
+async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:
+    """Return the memories in the prompt in their order, then those left out, best first."""
+    included = [
+        _context_memory(item.episode_id, item.turn_id or "", item.line, await count(item.line), True)
+        for item in turn.prepared.memories
+    ]
+    if turn.prepared.recall is None:
+        return included
+    in_prompt = set(turn.prepared.memories)
+    left: list[protocol.ContextMemory] = []
+    candidates = turn.prepared.candidates
+    used = sum(item.tokens for item in included)
+    for item in candidates:
+        if item not in in_prompt:
+            tokens = await count(item.line)
+            room = turn.form.recalled_tokens
+            why = f"no room: {tokens} tokens, and {max(0, room - used)} of {room} were left"
+            if turn.form.reads_before_telling and not turn.prepared.recall.names_only_time:
+                why = "the model did not take it for what answers"
+            left.append(_context_memory(item.episode_id, item.turn_id or "", item.line, tokens, False, why))
+    named = {item.episode_id for item in candidates}
+    left += [
+        _context_memory(
+            found.episode.id,
+            "",
+            one_line(found.episode.summary, 160),
+            0,
+            False,
+            "its words are in the history already" if found.turns else "nothing of it to quote",
+        )
+        for found in turn.prepared.recall.episodes
+        if found.episode.id not in named
+    ]
+    return [*included, *left]
+
+
+def _format_history(exchanges: Sequence[SentExchange]) -> str:
+    return "\n".join(f"> {one_line(one.owner_words, 200)}\n  {one_line(one.replied, 200)}" for one in exchanges)
+
+
+def _history_note(turn: LastTurn) -> str:
+    return f"{_format_exchange_count(len(turn.exchanges))} word for word" if turn.exchanges else ""
+
+
+def _folded_note(turn: LastTurn) -> str:
+    return f"{_format_exchange_count(turn.prepared.folded)} folded for this turn" if turn.prepared.folded else ""
+
+
+def _format_exchange_count(number: int) -> str:
+    return "1 exchange" if number == 1 else f"{number} exchanges"
+
+
+def turn_notes(turn: LastTurn) -> list[str]:
+    """Return notes for the owner on the turn: a failed recall, words that were cut."""
+    notes: list[str] = []
+    if turn.prepared.recall is None:
+        notes.append("Recall failed for this turn, so the reply used no memories.")
+    elif not turn.prepared.recall.episodes and not turn.prepared.recall.turns:
+        notes.append("Nothing came to mind.")
+    if len(turn.prepared.read_words) < len(turn.words):
+        notes.append(
+            f"Your words were too long for the model: it read {len(turn.prepared.read_words)} of {len(turn.words)}."
+        )
+    return notes

@@ -1,0 +1,65 @@
+"""Collects the lines that may answer a personal question, for the check of what a small model says by itself.
+
+They are what recall finds, and what was said since memory was last brought up to date.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from reveries.daemon.talk.answer_reading import AnswerReading, read_lines
+from reveries.daemon.talk.chat_context import PreparedTurn, SentExchange
+from reveries.daemon.talk.checked_answer import CheckedModel
+from reveries.daemon.talk.personal_questions import is_question, read_personal_question
+from reveries.daemon.talk.prompt_memories import QUOTE_CHARS, PromptMemory, choose_memories
+from reveries.daemon.talk.reply_generation import ReplyModel
+from reveries.llm.base import ChatMessage, ChatModel, Vector
+from reveries.memory.memory import Memory
+from reveries.memory.model import Recall
+from reveries.safe_text import format_record
+
+BEST_RECALLED: Final = 2
+"""They stay, because recall weighs more than nearness in meaning."""
+MOST_EMBEDDED: Final = 24
+"""The newest lines of a conversation that are compared with the question: 7 ms each."""
+
+
+def checked_model(
+    model: ChatModel, memory: Memory, words: str, prepared: PreparedTurn, exchanges: Sequence[SentExchange]
+) -> ReplyModel:
+    """Return what writes the reply to `words`: for a personal question `model` with its answer checked."""
+    question, recall = read_personal_question(words, [one.owner_words for one in exchanges]), prepared.recall
+    if question is None or recall is None or not model.tells_probabilities:
+        return model
+
+    async def read() -> AnswerReading | None:
+        lines = await lines_for(recall, exchanges, memory.embed_cue, prepared.context.now)
+        return await read_lines(model, question.words, lines)
+
+    return CheckedModel(model, question, read)
+
+
+async def lines_for(
+    recall: Recall, exchanges: Sequence[SentExchange], embed: Callable[[str], Awaitable[Vector]], now: float
+) -> list[PromptMemory]:
+    """Return the lines that may answer the words of `recall`, best first; those that are in the prompt, too.
+
+    The mind's own words answer nothing: they may be made up. Questions answer nothing either.
+    """
+    told = [item for item in choose_memories(recall, frozenset(), now) if item.is_owners or not item.messages]
+    recalled = [item for item in told if item.quote and not is_question(item.quote)]
+    in_memory = {match.turn.id for match in (*recall.turns, *recall.nearest)}
+    new = [one for one in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(one.turn_ids)]
+    said = [one for one in new if not is_question(one.owner_words)]
+    may_embed = bool(recall.vector.any())  # What is off the record is not sent to an embedder of others.
+    matches = [float(recall.vector @ await embed(one.owner_words)) if may_embed else 0.0 for one in said]
+    lines = [_line_of(one, match) for one, match in zip(said, matches, strict=True)]
+    nearest = sorted((*recalled[BEST_RECALLED:], *lines), key=lambda line: line.match, reverse=True)
+    return [*recalled[:BEST_RECALLED], *nearest]
+
+
+def _line_of(exchange: SentExchange, match: float) -> PromptMemory:
+    quote, turn_id = format_record(exchange.owner_words, QUOTE_CHARS), exchange.turn_ids[0]
+    messages = ChatMessage("user", quote), ChatMessage("assistant", "…")
+    return PromptMemory(
+        "", turn_id, f"- {quote}", messages, exchange.said_at, (turn_id,), quote=quote, match=match, is_owners=True
+    )

@@ -1,0 +1,182 @@
+"""Adds notes on a project to the prompt when the owner mentions it: its state, what the words ask for (in detail, why,
+what is uncertain), and the knowledge that fits them.
+
+A project is mentioned by its name. Upper and lower case only count as equal in questions, because many names are common
+words.
+"""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from reveries.daemon.talk.personal_questions import QUESTION_MARKS
+from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.errors import ReveriesError, StorageLostError
+from reveries.knowledge.model import Chunk
+from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.projects.answers import CRITERION_TAG
+from reveries.projects.model import AgentState, Project, TaskStatus
+from reveries.projects.presentation import (
+    Presentation,
+    choose_presentation,
+    find_task_asked_about,
+    tell_in_detail,
+    tell_what_is_uncertain,
+    tell_why,
+)
+from reveries.projects.store import ProjectStore
+from reveries.safe_text import format_record
+
+log = structlog.get_logger("conversation")
+
+_SHORTEST_NAME: Final = 3
+_MOST_CHUNKS: Final = 6
+_CHUNK_CHARS: Final = 240
+_WORD_CHARS: Final = 120
+_CHARS_PER_TOKEN: Final = 4
+_SECONDS: Final = 3.0
+"""Time limit for all that is looked up: a large project's index is reloaded after a start."""
+
+
+class ProjectTalk:
+    """Builds notes on the project that the owner's words mention."""
+
+    def __init__(self, store: ProjectStore, knowledge: ProjectKnowledge, *, most_seconds: float = _SECONDS) -> None:
+        """What is not looked up within `most_seconds` is left out."""
+        self._store = store
+        self._knowledge = knowledge
+        self._most_seconds = most_seconds
+
+    async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
+        An error fails no reply (R-94)."""
+        try:
+            project = find_named(words, await self._store.projects())
+            return await self._notes_on(project, words, room_tokens * _CHARS_PER_TOKEN) if project is not None else []
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("project_notes.failed", exc_info=True)
+            return []
+
+    async def _notes_on(self, project: Project, words: str, room_chars: int) -> list[PromptMemory]:
+        # Imported late: a mind without projects does not need it.
+        from reveries.projects.wake import read_state
+
+        state = await read_state(self._store, project.id)
+        notes = [state_note(state)]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._most_seconds):
+                notes += await self._asked_notes(state, words, room_chars // 2)
+                notes += await self._chunk_notes(project, words)
+        return fit_notes(notes, room_chars)
+
+    async def _asked_notes(self, state: AgentState, words: str, room_chars: int) -> list[PromptMemory]:
+        """Return the note that the owner's words ask for beside the state; none where that is enough."""
+        from reveries.projects.coherence import describe_coherence
+        from reveries.projects.conflicts import list_doubts
+        from reveries.projects.result_audit import read_coherence
+
+        page, project_id = state.orientation, state.project.id
+        match choose_presentation(words):
+            case Presentation.SUMMARY:
+                return []
+            case Presentation.DETAIL:
+                told, tasks = tell_in_detail(state)
+                sources = [one.foreign_sources for one in tasks]
+            case Presentation.TRACE:
+                told, sources = await self._trace(state, words)
+            case Presentation.UNCERTAIN:
+                conflicts = await self._knowledge.contradictions(project_id)
+                doubts = list_doubts(page.content, state.tasks, conflicts)
+                told = tell_what_is_uncertain(doubts, describe_coherence(await read_coherence(self._store, state)))
+                sources = [side.foreign_sources for one in conflicts for side in (one.older, one.newer)]
+                # Criteria, decisions and areas are quoted from the page.
+                sources += [page.foreign_sources, *(one.foreign_sources for one in state.tasks)]
+        return sentences_note(state.project, told, room_chars, is_tainted=any(sources))
+
+    async def _trace(self, state: AgentState, words: str) -> tuple[list[str], list[frozenset[str]]]:
+        """Tell how the task that is asked about came to its outcome; also return the sources of what is told."""
+        task = find_task_asked_about(words, state.tasks)
+        if task is None:
+            return tell_why(None, {}), []
+        bases = await self._knowledge.named(state.project.id, task.rests_on)
+        told = tell_why(task, {one.id: one for one in bases})
+        holds = not task.flagged_because and all(one.stands for one in bases)
+        # The reason why something holds no more may quote any task that leads to it.
+        tasks = [task] if holds else state.tasks
+        return told, [one.foreign_sources for one in (*tasks, *bases)]
+
+    async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
+        found = await self._knowledge.search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)
+        chunks = [one.chunk for one in found if one.chunk.stands]
+        return [chunk_note(project, chunk, number) for number, chunk in enumerate(chunks, 1)]
+
+
+def find_named(words: str, projects: Sequence[Project]) -> Project | None:
+    """Return the project that `words` name, the longest name first. Pure."""
+    is_asked = not QUESTION_MARKS.isdisjoint(words) or "project" in words.casefold()
+    for one in sorted(projects, key=lambda one: -len(one.name)):
+        name = re.escape(one.name)
+        flags = re.IGNORECASE if is_asked else re.NOFLAG
+        if len(one.name) >= _SHORTEST_NAME and re.search(rf"(?<!\w){name}(?!\w)", words, flags):
+            return one
+    return None
+
+
+def state_note(state: AgentState) -> PromptMemory:
+    """Build the note on the state of a project, in one line. Pure."""
+    tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
+    done = sum(one.status is TaskStatus.DONE for one in tasks)
+    sentences = [f"The goal: {format_record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
+    sentences.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
+    shown = frozenset[str]()
+    if state.queue:
+        sentences.append(f"The next task is: {format_record(state.queue[0].title, _WORD_CHARS)}.")
+        shown |= state.queue[0].foreign_sources
+    if state.open_questions:
+        sentences.append(
+            f"A question waits for your answer: {format_record(state.open_questions[0].question, _WORD_CHARS)}"
+        )
+        shown |= state.open_questions[0].foreign_sources
+        if CRITERION_TAG in state.open_questions[0].context_tags:  # It quotes criteria of the page.
+            shown |= state.orientation.foreign_sources
+    # Addressed to the person, because a small model repeats the wording in its answer.
+    line = f"- Your project {format_record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
+    return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
+
+
+def sentences_note(project: Project, told: Sequence[str], room_chars: int, *, is_tainted: bool) -> list[PromptMemory]:
+    """Build one note of as many of the sentences as fit; none if not even the first does. Pure."""
+    line = f"- Of your project {format_record(project.name, _WORD_CHARS)}:"
+    length = len(line)
+    for sentence in told:
+        if len(line) + 1 + len(sentence) > room_chars:
+            break
+        line += f" {sentence}"
+    if len(line) == length:
+        return []
+    return [PromptMemory(project.id, None, line, project=project.name, is_tainted=is_tainted)]
+
+
+def chunk_note(project: Project, chunk: Chunk, number: int) -> PromptMemory:
+    """Build the note on a chunk, with a number to cite it by. Pure."""
+    whose = "somebody else wrote: " if chunk.foreign_sources else ""
+    line = f"- ({number}) {whose}{format_record(chunk.content, _CHUNK_CHARS)}"
+    is_tainted = bool(chunk.foreign_sources)
+    return PromptMemory(chunk.id, None, line, said_at=chunk.created_at, project=project.name, is_tainted=is_tainted)
+
+
+def fit_notes(notes: Sequence[PromptMemory], room_chars: int) -> list[PromptMemory]:
+    """Return the first notes that fit together. Pure."""
+    fitting: list[PromptMemory] = []
+    for one in notes:
+        if len(one.line) > room_chars:
+            break
+        fitting.append(one)
+        room_chars -= len(one.line)
+    return fitting

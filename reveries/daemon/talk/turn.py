@@ -1,0 +1,416 @@
+"""One turn of a conversation: from the owner's words to the stored exchange (R-88..R-94).
+
+`TurnPipeline.take_turn` is the sequence of steps of every turn. The turn's record decides what it may use and what it
+leaves behind: `OnRecord` stores everything, `OffRecord` nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Final, Protocol
+
+import structlog
+
+from reveries.clock import Clock
+from reveries.config import Settings
+from reveries.daemon.talk.answer_reading import MOST_OF_TIME, find_answer
+from reveries.daemon.talk.capable_talk import CapableTalk
+from reveries.daemon.talk.chat_context import STOPS, PreparedTurn, TalkForm, TurnContext, TurnMaterial, messages_for
+from reveries.daemon.talk.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
+from reveries.daemon.talk.last_turns import LastTurn, LastTurns
+from reveries.daemon.talk.personal_answers import checked_model
+from reveries.daemon.talk.plain_talk import PlainTalk
+from reveries.daemon.talk.project_wishes import WishReply
+from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.daemon.talk.reply_generation import (
+    ReplyDraft,
+    ReplyGeneration,
+    ReplyModel,
+    ReplyStop,
+    ReplyWatch,
+    TurnEvents,
+)
+from reveries.db.failpoints import HangPlace, Step, may_hang, reach_step
+from reveries.errors import ReveriesError, StorageLostError
+from reveries.gates import Gate, inherits_taint
+from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
+from reveries.llm.prices import price_of
+from reveries.llm.reply_length import reply_tokens_for
+from reveries.llm.tier import Tier
+from reveries.memory.memory import Memory
+from reveries.memory.model import Recall, RecallContext, Turn
+from reveries.safety.verdict import Verdict
+
+log = structlog.get_logger("conversation")
+
+TALK_FORMS: Final[Mapping[Tier, TalkForm]] = {
+    Tier.LOOSE: PlainTalk(recalled_tokens=100),
+    Tier.SMALL: PlainTalk(),
+    Tier.CAPABLE: CapableTalk(),
+}
+_SAFETY_TOKENS = 64
+_TEMPERATURE = 0.3
+"""Tried on the default model: at a higher temperature it slips into the owner's first person."""
+
+
+class ConversationHost(Protocol):
+    """What a conversation needs of the rest of the mind."""
+
+    def conversation_began(self, *, is_private: bool) -> None:
+        """Stop thinking and sleeping at once: the owner speaks (R-38). `is_private`: off the record."""
+        ...
+
+    def turn_stored(self, turn: Turn) -> None:
+        """Notify the attached clients of a stored turn."""
+        ...
+
+    async def conversation_rested(self, conversation_id: str, goes_on_seconds: float) -> None:
+        """The conversation became idle: the gap starts, sleep and thinking go on (R-95). For `goes_on_seconds` more
+        words may come, so it is not thought about as one that ended."""
+        ...
+
+    def recent_thought(self) -> str:
+        """Return the thought that the turn interrupted, while it is fresh (R-90); else empty."""
+        ...
+
+    def is_recent_thought_tainted(self) -> bool:
+        """Whether that thought is tainted by untrusted text; then the reply is, too."""
+        ...
+
+    def turn_left_no_trace(self) -> None:
+        """A turn ended without being stored (off the record, or it failed first) and the conversation is still idle:
+        resume thinking, with nothing to sleep on."""
+        ...
+
+    async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
+        """Return notes on the project that `words` name; empty if they name none."""
+        ...
+
+    async def answer_wish(self, words: str) -> WishReply | None:
+        """Return the whole reply to a yes or no to a change of a project that the last reply asked about."""
+        ...
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        """Return the question about a change of a project that `words` want; None if they want none."""
+        ...
+
+    async def turns_folded(self) -> None:
+        """Turns were folded out of the prompt: from now on only recall brings them back."""
+        ...
+
+    async def reply_tripped(self, verdict: Verdict, so_far: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """The outcome of one turn."""
+
+    owner_turn: Turn | None
+    """None for a turn off the record."""
+    reply_turn: Turn | None
+    draft: ReplyDraft
+    first_token_seconds: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class OnRecord:
+    """The record of a usual turn: the words are stored before the model is asked, the reply with its experience at the
+    end. Each `stored` event follows its COMMIT."""
+
+    memory: Memory
+    host: ConversationHost
+    events: TurnEvents
+    last_turns: LastTurns
+    """Keeps the prompt for `reveries context`."""
+    owner_turn: Turn = field(init=False)
+    ends_rest: ClassVar[bool] = True
+
+    async def store_words(self, conversation_id: str, words: str) -> None:
+        """Store the owner's words as `owner_turn`. Raises StorageError; then nothing was acknowledged."""
+        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)
+        reach_step(Step.WORDS_STORED)
+        self.events.stored("words", self.owner_turn.id)
+        reach_step(Step.WORDS_TOLD)
+        self.host.turn_stored(self.owner_turn)
+
+    async def recall(self, words: str, context: RecallContext) -> Recall | None:
+        """Recall memories for `words`; None if that fails, because the reply must not fail with it (R-94)."""
+        try:
+            return await self.memory.recall(words, context, may_wake=True)
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("recall.failed", exc_info=True)
+            return None
+
+    async def gather_notes(self, words: str, room_tokens: int) -> tuple[str, Sequence[PromptMemory]]:
+        """Return what the silence before `words` means, and notes on the project that they name."""
+        silence = self.memory.describe_silence_before(self.owner_turn)
+        return silence, await self.host.project_notes(words, room_tokens)
+
+    async def answer_wish(self, words: str) -> WishReply | None:
+        """Return the reply to a yes or no to a change that was asked about."""
+        return await self.host.answer_wish(words)
+
+    async def propose_wish(self, words: str) -> WishReply | None:
+        """Return the question about a change that `words` want."""
+        return await self.host.propose_wish(words)
+
+    async def store_reply(
+        self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool
+    ) -> Turn | None:
+        """Store the exchange and the reinforcement of `recall`; return the reply's turn, None for an empty reply."""
+        if draft.verdict is not None:
+            await self.host.reply_tripped(draft.verdict, draft.text)
+        reach_step(Step.REPLY_SAID)
+        exchange = await self.memory.conversations.record_exchange(
+            self.owner_turn,
+            draft.text,
+            recall=recall,
+            end_reason="" if draft.reason == "stop" else draft.reason,
+            is_stopped=draft.verdict is not None,
+            shown=tuple(message.text for message in prompt.messages),
+            is_tainted=is_tainted,
+        )
+        if exchange.reply is not None:
+            reach_step(Step.EXCHANGE_STORED)
+            self.events.stored("exchange", exchange.reply.id)
+            reach_step(Step.EXCHANGE_TOLD)
+            self.host.turn_stored(exchange.reply)
+        return exchange.reply
+
+
+@dataclass(frozen=True, slots=True)
+class OffRecord:
+    """The record of a turn of which nothing is stored, reinforced, logged, or known to the next turn. An idle
+    conversation stays idle."""
+
+    memory: Memory
+    may_embed: bool
+    """Not with a remote embedder, whose calls are recorded because they cost money: recall then uses words alone."""
+    last_turns: LastTurns = field(default_factory=LastTurns)
+    """Its own: the prompt is forgotten with the turn."""
+    owner_turn: ClassVar[None] = None
+    ends_rest: ClassVar[bool] = False
+
+    async def store_words(self, conversation_id: str, words: str) -> None:
+        """Do nothing."""
+
+    async def recall(self, words: str, context: RecallContext) -> Recall:
+        """Recall memories for `words` without reading the database, and without waking any."""
+        return await self.memory.recall(words, context, by_words_alone=not self.may_embed)
+
+    async def gather_notes(self, words: str, room_tokens: int) -> tuple[str, Sequence[PromptMemory]]:
+        """Return no notes."""
+        return "", ()
+
+    async def answer_wish(self, words: str) -> None:
+        """Do nothing: what is off the record changes nothing."""
+
+    async def propose_wish(self, words: str) -> None:
+        """Do nothing."""
+
+    async def store_reply(self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool) -> None:
+        """Do nothing."""
+
+
+class ForgetRead(Protocol):
+    """Has local models forget what they read for conversations."""
+
+    def __call__(self, *, is_only_end: bool = False) -> None:
+        """Forget all of it, or only what no longer stands at the end. Raises OSError."""
+        ...
+
+
+def keep_read(*, is_only_end: bool = False) -> None:
+    """Do nothing: the model keeps nothing of what it reads."""
+
+
+@dataclass(kw_only=True)
+class TurnPipeline:
+    """Prepares prompts and takes turns in the conversation whose current state is `state`."""
+
+    memory: Memory
+    model: ChatModel
+    clock: Clock
+    host: ConversationHost
+    new_watch: Callable[[], ReplyWatch]
+    read_settings: Callable[[], Settings]
+    tier: Callable[[], Tier] = lambda: Tier.SMALL
+    forget_read: ForgetRead = keep_read
+    state: TalkState = field(default_factory=lambda: TalkState(conversation_id="", began_at=0.0))
+
+    async def take_turn(
+        self, words: str, record: OnRecord | OffRecord, events: TurnEvents, stop: ReplyStop, began: float
+    ) -> TurnResult:
+        """Take one turn, which `began` at that monotonic time. Raises StorageError."""
+        await record.store_words(self.state.conversation_id, words)
+        unrecalled = self.form.unrecalled_turn_ids(self.state.exchanges)
+        context = self.memory.recall_context(words, self.settings.recall.limit, unrecalled)
+        recall = await record.recall(words, context)
+        silence, project_notes = await record.gather_notes(words, self.form.recalled_tokens)
+        silence = silence if self.form.tells_thoughts else ""
+        is_off_record = record.owner_turn is None
+        prepared = await self._prepare(
+            words, context, recall, events, silence, project_notes, is_off_record=is_off_record
+        )
+        is_tainted = self._is_tainted(prepared)
+        record.last_turns.keep(self._last_turn(words, prepared))
+        await may_hang(HangPlace.REPLY)
+        prompt = self._prompt(prepared)
+        model: ReplyModel = self.model
+        if self.form.reads_before_telling:
+            model = checked_model(self.model, self.memory, words, prepared, self.state.exchanges)
+        draft, is_quoting_foreign = await self._reply(words, record, model, prompt, events, stop)
+        is_tainted = is_tainted or is_quoting_foreign
+        reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)
+        if record.owner_turn is not None and reply_turn is not None:
+            last = sent_exchange(prepared, record.owner_turn, reply_turn)
+            self.state.exchanges = (*self.state.exchanges, *await self.tokens.recount([last]))
+        ended = self.clock.monotonic()
+        first_token_at = ended if draft.first_token_at is None else draft.first_token_at
+        return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
+
+    async def _reply(
+        self, words: str, record: OnRecord | OffRecord, model: ReplyModel, prompt: Prompt, events: TurnEvents,
+        stop: ReplyStop,
+    ) -> tuple[ReplyDraft, bool]:  # fmt: skip
+        """Return the reply, and whether what code says in it quotes untrusted text: the model's, with the question
+        whether to change a project if the words want that; to a yes or no to such a question what was done."""
+        if (answer := await record.answer_wish(words)) is not None:
+            events.token(answer.text)
+            return ReplyDraft(answer.text, "stop"), answer.is_tainted
+        draft = await ReplyGeneration(model, self.clock, self.new_watch(), events).generate(prompt, stop)
+        if draft.reason != "stop" or draft.verdict is not None or (asked := await record.propose_wish(words)) is None:
+            return draft, False
+        text = f"\n\n{asked.text}" if draft.text.strip() else asked.text
+        events.token(text)
+        draft.text += text
+        return draft, asked.is_tainted
+
+    @property
+    def settings(self) -> Settings:
+        """The current settings."""
+        return self.read_settings()
+
+    @property
+    def tokens(self) -> TokenCounts:
+        return TokenCounts(self.model)
+
+    @property
+    def form(self) -> TalkForm:
+        """How prompts are built for the model's tier."""
+        return TALK_FORMS[self.tier()]
+
+    @property
+    def reply_tokens(self) -> int:
+        """The most tokens of a reply of the current model."""
+        setting = self.settings.llm.limits.reply_tokens
+        budget = self.settings.budget
+        dollars = min(budget.dollars_per_day, budget.conversation.dollars_per_day)
+        price = price_of(self.model.name, self.settings.llm)
+        return reply_tokens_for(setting, self.model.name, price, self.tier(), self.model.context_tokens, dollars)
+
+    @property
+    def room_tokens(self) -> int:
+        """Tokens that a prompt may use."""
+        return self.model.context_tokens - self.reply_tokens - _SAFETY_TOKENS
+
+    def prompt_beginning(self) -> tuple[ChatMessage, ...]:
+        """Return the part of the next prompt that is known before the next words."""
+        return messages_for(self._system(), self.state.exchanges)
+
+    async def fold(self, limit_tokens: int) -> int:
+        """Fold the history to at most `limit_tokens`; return how many exchanges were folded."""
+        folded = await fold_to_fit(
+            self.memory,
+            self.tokens,
+            self.state,
+            lambda summary: self.tokens.count(self._system(summary)),
+            self.form,
+            limit_tokens=limit_tokens,
+            context_tokens=self.model.context_tokens,
+        )
+        if folded:
+            await self.host.turns_folded()
+            log.info("conversation.folded", exchanges=folded)
+        return folded
+
+    async def _prepare(
+        self, words: str, context: RecallContext, recall: Recall | None, events: TurnEvents, silence: str,
+        project_notes: Sequence[PromptMemory], *, is_off_record: bool,
+    ) -> PreparedTurn:  # fmt: skip
+        """Prepare the prompt for `words`, with notes on a project. Folds the history if it does not fit."""
+        material = TurnMaterial(
+            words,
+            context.now,
+            recall,
+            project_notes,
+            self.host.recent_thought(),
+            self.state.exchanges,
+            self.prompt_beginning(),
+            self.memory.episode_of,
+        )
+        chosen = await asyncio.to_thread(self.form.choose, material)
+        fitting = await self._select_told(words, recall, chosen.memories)
+        memories, thought = (*chosen.project_notes, *fitting), chosen.thought
+        if recall is not None:
+            events.recalled(recall, memories)
+        read_words = await self._cut_to_fit(words)
+        told = TurnContext(self.state.exchanges, context.now, memories, thought, silence, is_off_record)
+        recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
+        added = (*recalled, ChatMessage("user", asked))
+        if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(added)):
+            told = replace(told, exchanges=self.state.exchanges)
+            recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
+        return PreparedTurn(context, recall, told, tuple(chosen.memories), read_words, asked, recalled, folded)
+
+    async def _select_told(
+        self, words: str, recall: Recall | None, memories: Sequence[PromptMemory]
+    ) -> Sequence[PromptMemory]:
+        """Select what is told of `memories`: what fits; for a small model what answers, or all of a time asked for."""
+        if self.form.reads_before_telling and recall is not None:
+            is_of_time = recall.names_only_time
+            memories = memories[:MOST_OF_TIME] if is_of_time else await find_answer(self.model, words, memories)
+        return await self.tokens.select_fitting(memories, self.form.recalled_tokens)
+
+    async def _cut_to_fit(self, words: str) -> str:
+        """Cut the middle out of `words` that do not fit the model's context. They are stored in full."""
+        left_tokens = self.room_tokens - self.form.recalled_tokens - 2 * _SAFETY_TOKENS
+        return await self.tokens.cut(words, left_tokens - await self.tokens.count(self._system()))
+
+    def _is_tainted(self, prepared: PreparedTurn) -> bool:
+        """Whether untrusted text besides the recalled memories, which `record_exchange` looks at, is in the prompt: in
+        the thought, the notes on a project or the history. The reply inherits that."""
+        by_thought = bool(prepared.told.thought) and self.host.is_recent_thought_tainted()
+        noted = [one.is_tainted for one in prepared.memories if one.project]
+        return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
+
+    def _prompt(self, turn: PreparedTurn) -> Prompt:
+        return Prompt(
+            role=Role.CONVERSATION,
+            messages=messages_for(self._system(), self.state.exchanges, turn.asked, turn.recalled),
+            max_tokens=self.reply_tokens,
+            temperature=_TEMPERATURE,
+            stop=STOPS,
+        )
+
+    def _system(self, summary: str | None = None) -> str:
+        summary = self.state.summary if summary is None else summary
+        names = self.settings.mind.name, self.settings.owner.name
+        return self.form.system(*names, self.memory.self_model, summary)
+
+    def _last_turn(self, words: str, prepared: PreparedTurn) -> LastTurn:
+        return LastTurn(
+            conversation_id=self.state.conversation_id,
+            words=words,
+            prepared=prepared,
+            form=self.form,
+            names=(self.settings.mind.name, self.settings.owner.name),
+            self_model=self.memory.self_model,
+            summary=self.state.summary,
+            exchanges=self.state.exchanges,
+            context_tokens=self.model.context_tokens,
+            reply_tokens=self.reply_tokens,
+        )

@@ -145,10 +145,10 @@ async def _pursue(bench: Bench, name: str, goal: str) -> tuple[AgentState, list[
     reports = []
     for _ in range(3):
         reports.append(await bench.work.wake(project.id))
-        for _, question in await bench.store.open_questions():
+        for _, question in await bench.store.questions.list_open():
             answer = "Yes." if question.kind.value == "approval" or "reached" in question.context_tags else ANSWER
             bench.told.append(("you answer", answer))
-            await bench.store.answer(question.id, answer)
+            await bench.store.questions.answer(question.id, answer)
     return await read_state(bench.store, project.id), reports
 
 

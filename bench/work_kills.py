@@ -98,9 +98,9 @@ async def live_scripted(folder: Path, heard: Connection) -> None:
         work.told = TellingList(heard)
         while True:
             await work.wake(project)
-            for _, question in await work.store.open_questions():
+            for _, question in await work.store.questions.list_open():
                 words = f"answer to {question.id}"
-                await work.store.answer(question.id, words)
+                await work.store.questions.answer(question.id, words)
                 heard.send(("answer", (question.id, words)))
             heard.send(("state", await work.state(project)))
             await asyncio.sleep(_REST_SECONDS)
@@ -132,7 +132,7 @@ async def check_after_kill(folder: Path, told: Acknowledged) -> list[str]:
 
 async def _lost(work: Work, project: Project, told: Acknowledged) -> list[str]:
     """Acknowledged tasks and answers that are not there."""
-    state, log = await work.state(project), await work.store.activities(project.id, 100_000)
+    state, log = await work.state(project), await work.store.log.newest(project.id, 100_000)
     done = Counter(task.title for task in state.tasks if task.status is TaskStatus.DONE)
     faults = [f"planned and lost: {title}" for title in told.planned - Counter(task.title for task in state.tasks)]
     begun = Counter(one.details for one in log if one.action == "task.began")
@@ -144,7 +144,7 @@ async def _lost(work: Work, project: Project, told: Acknowledged) -> list[str]:
 
 async def _not_once(work: Work, project: Project, told: Acknowledged) -> list[str]:
     """After a wake: tasks that were not done or remembered once, answers that are not one chunk."""
-    tasks, log = (await work.state(project)).tasks, await work.store.activities(project.id, 100_000)
+    tasks, log = (await work.state(project)).tasks, await work.store.log.newest(project.id, 100_000)
     done = Counter(one.task_id for one in log if one.action == "task.done")
     faults = [f"done {done[one.id]} times: {one.title}" for one in tasks if done[one.id] != _is_done(one.status)]
     wanted = Counter(f"I worked on Shed: {one.title}. {one.outcome}" for one in tasks if _is_done(one.status))

@@ -16,7 +16,8 @@ from reveries.projects.orientation import write_orientation
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.question_store import NewQuestion
+from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
 from reveries.projects.wake import read_state
 from reveries.projects.work_model import WorkModel
@@ -111,8 +112,8 @@ class BetweenTasks:
         async with self.store.transaction() as transaction:
             for one in blocked:
                 await self.store.tasks.drop_needs(transaction, one.id)
-            await self.store.put_question(transaction, state.project.id, question)
-            await self.store.log(transaction, state.project.id, "questions.asked", "how to end a deadlock")
+            await self.store.questions.put(transaction, state.project.id, question)
+            await self.store.log.put(transaction, state.project.id, "questions.asked", "how to end a deadlock")
         self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 
@@ -127,8 +128,8 @@ class BetweenTasks:
             context_tags=(REACHED_TAG,),
         )
         async with self.store.transaction() as transaction:
-            await self.store.put_question(transaction, state.project.id, question)
-            await self.store.log(transaction, state.project.id, "questions.asked", ABOUT_REACHED)
+            await self.store.questions.put(transaction, state.project.id, question)
+            await self.store.log.put(transaction, state.project.id, "questions.asked", ABOUT_REACHED)
         self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 
@@ -141,7 +142,7 @@ class BetweenTasks:
                 await self._drop_questions_on_goal(transaction, state)
             await self.store.apply_goal(transaction, project_id, pending.id)
             await self.store.note_rewrite_due(transaction, state.project, "goal")
-            await self.store.log(transaction, project_id, "goal.applied", pending.text)
+            await self.store.log.put(transaction, project_id, "goal.applied", pending.text)
         self.report_event("goal", pending.text)
         return await read_state(self.store, project_id)
 
@@ -149,7 +150,7 @@ class BetweenTasks:
         """Drop open questions about the previous goal itself."""
         for one in state.open_questions:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
-                await self.store.drop_question(transaction, one.id)
+                await self.store.questions.drop(transaction, one.id)
 
     async def hold_fallen(self, state: AgentState, changed_files: Mapping[str, str] = MappingProxyType({})) -> Fallen:
         """Hold and flag what rests on a fallen chunk or on a file that changed, and ask the owner how to go on."""
@@ -172,14 +173,14 @@ class BetweenTasks:
             for task in held:
                 await self.store.tasks.hold(transaction, task.id, reasons[task.id])
                 words = f"{task.title} {reasons[task.id]}"
-                await self.store.log(transaction, state.project.id, "premise.fell", words, task)
+                await self.store.log.put(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
                 why = say_chain(fallen.chunks[name][:1], titles)
                 await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
             if held or criteria:
                 question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))
-                await self.store.put_question(transaction, state.project.id, question)
+                await self.store.questions.put(transaction, state.project.id, question)
         self.report_event(
             "premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that no longer holds"
         )
@@ -193,8 +194,10 @@ class BetweenTasks:
         questions = (criteria_question(state.goal.text),)
         async with self.store.transaction() as transaction:
             for question in questions:
-                await self.store.put_question(transaction, state.project.id, question)
-            await self.store.log(transaction, state.project.id, "questions.asked", "how the goal is seen to be reached")
+                await self.store.questions.put(transaction, state.project.id, question)
+            await self.store.log.put(
+                transaction, state.project.id, "questions.asked", "how the goal is seen to be reached"
+            )
             await self.store.note_rewrite_due(transaction, state.project, "goal")
         for question in questions:
             self.report_event("question", question.question)
@@ -207,7 +210,7 @@ class BetweenTasks:
             tokens=len(page) // _CHARS_A_TOKEN,
             most_tokens=self.settings().orientation_tokens,
             seconds_since_rewrite=self.store.now - orientation.written_at,
-            activities_since_rewrite=await self.store.count_activities_since(state.project.id, orientation.written_at),
+            activities_since_rewrite=await self.store.log.count_since(state.project.id, orientation.written_at),
             has_work=bool(state.queue),
             last_trigger=orientation.trigger,
         )

@@ -54,7 +54,7 @@ async def judge_doubtful(store: ProjectStore, model: WorkModel, project_id: str)
         for decision in decisions:
             await store.conflict_decisions.put(transaction, project_id, decision)
         if confirmed:
-            await store.log(transaction, project_id, "conflict.judged", f"{confirmed} of {len(decisions)}")
+            await store.log.put(transaction, project_id, "conflict.judged", f"{confirmed} of {len(decisions)}")
     return confirmed
 
 

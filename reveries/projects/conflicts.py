@@ -22,7 +22,8 @@ from reveries.projects.model import (
     QuestionStatus,
     WorkTask,
 )
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.question_store import NewQuestion
+from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
 from reveries.safe_text import format_record, one_line
@@ -57,8 +58,8 @@ async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentSt
         return []
     question = _conflict_question(chosen)
     async with store.transaction() as transaction:
-        await store.put_question(transaction, project_id, question)
-        await store.log(transaction, project_id, "questions.asked", "what holds of two things")
+        await store.questions.put(transaction, project_id, question)
+        await store.log.put(transaction, project_id, "questions.asked", "what holds of two things")
     return [question.question]
 
 
@@ -112,7 +113,7 @@ async def settle_by_owner(store: ProjectStore, project: Project, conflict: Knowl
         else:
             await store.knowledge.keep_both(transaction, conflict.older, conflict.newer)
         await store.knowledge.settle(transaction, conflict, "owner")
-        await store.clear_rest(transaction, project.id)
+        await store.rests.clear(transaction, project.id)
 
 
 async def says_something_else(store: ProjectStore, question: OwnerQuestion) -> bool:
@@ -169,7 +170,7 @@ async def _drop_settled_questions(store: ProjectStore, state: AgentState, found:
     if gone:
         async with store.transaction() as transaction:
             for one in gone:
-                await store.drop_question(transaction, one.id)
+                await store.questions.drop(transaction, one.id)
 
 
 async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:

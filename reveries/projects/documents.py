@@ -90,8 +90,8 @@ async def update_document(
     if stored or retired:
         async with store.transaction() as transaction:
             words = f"{one_line(name, 80)}: {describe_sections(len(stored), retired)}"
-            await store.log(transaction, project.id, "material.added", words)
-            await store.clear_rest(transaction, project.id)
+            await store.log.put(transaction, project.id, "material.added", words)
+            await store.rests.clear(transaction, project.id)
     return DocumentChange(stored, retired)
 
 
@@ -156,5 +156,5 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
         raise UsageError(f"That was taken out already: {why_fallen}", advice="Nothing was changed.")
     async with store.transaction() as transaction:
         await store.knowledge.mark_fallen(transaction, project.id, found[0].id, why)
-        await store.log(transaction, project.id, "chunk.fell", why)
-        await store.clear_rest(transaction, project.id)
+        await store.log.put(transaction, project.id, "chunk.fell", why)
+        await store.rests.clear(transaction, project.id)

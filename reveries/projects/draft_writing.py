@@ -71,7 +71,7 @@ async def write_draft(store: ProjectStore, model: WorkModel, project: Project, w
         draft = await asyncio.to_thread(assemble_draft, found, tasks, wish, project.name, today)
     async with store.transaction() as transaction:
         draft_id = await store.drafts.put(transaction, project.id, draft)
-        await store.log(transaction, project.id, "draft.written", one_line(wish, 200))
+        await store.log.put(transaction, project.id, "draft.written", one_line(wish, 200))
     return draft_id
 
 

@@ -193,7 +193,7 @@ async def _store_notes(
     await place_sections(store, project, read, is_of_folder)
     if fallen:
         async with store.transaction() as transaction:
-            await store.log(
+            await store.log.put(
                 transaction, project.id, "folder.changed", f"{count_noun(fallen, 'section')} no longer there"
             )
     return stored, fallen

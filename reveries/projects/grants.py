@@ -61,8 +61,8 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
         active = await store.grants.of_project(project.id, transaction)
         if (kind, name, None) not in [(one.kind, one.name, one.task_id) for one in active]:
             await store.grants.put(transaction, project.id, kind, name, None)
-            await store.log(transaction, project.id, "grant.given", name)
-        await store.clear_rest(transaction, project.id)
+            await store.log.put(transaction, project.id, "grant.given", name)
+        await store.rests.clear(transaction, project.id)
     grants = await store.grants.of_project(project.id)
     return next(one for one in grants if (one.kind, one.name, one.task_id) == (kind, name, None))
 
@@ -79,7 +79,7 @@ async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int
             )
         for one in matches:
             await store.grants.revoke(transaction, one)
-        await store.log(transaction, project.id, "grant.revoked", name)
+        await store.log.put(transaction, project.id, "grant.revoked", name)
     return len(matches)
 
 

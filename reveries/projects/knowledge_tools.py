@@ -192,7 +192,7 @@ class KnowledgeTools:
         is_foreign_claim = (caller.source or caller.foreign_sources) and given.source is ChunkSource.USER
         if not caller.may_write:
             _require_no_verdict(given)
-            await self.store.require_room_for(caller.source, project)
+            await self.store.log.require_room_for(caller.source, project)
         chunk = NewChunk(
             content=given.content,
             type=given.type,

@@ -45,11 +45,11 @@ async def keep_order(store: ProjectStore, project: Project, before: ProjectFacts
         flagged = [f"draft “{draft.wish}”" for draft in await store.drafts.flag_fallen(transaction, project.id, chunks)]
         flagged += await _flag_accepted(store, transaction, project, after)
         for change in changes[:_MOST_LOGGED]:
-            await store.log(transaction, project.id, "facts.changed", change.describe())
+            await store.log.put(transaction, project.id, "facts.changed", change.describe())
         for title in flagged:
-            await store.log(transaction, project.id, "premise.fell", title)
+            await store.log.put(transaction, project.id, "premise.fell", title)
         if new:
-            await store.log(transaction, project.id, "proposals.found", "; ".join(item.title for item in new[:5]))
+            await store.log.put(transaction, project.id, "proposals.found", "; ".join(item.title for item in new[:5]))
     return KeptOrder(changes, flagged, len(new))
 
 

@@ -140,7 +140,7 @@ async def find_off_track(store: ProjectStore, model: WorkModel, state: AgentStat
 async def note_off_track(store: ProjectStore, task: WorkTask, found: OffTrack) -> str:
     """Record a warning in the log (V-51); return its words."""
     words = f"{task.title}: {found.why} (coherence {found.score:.2f})"
-    await store.log_event(task.project_id, "coherence.warned", words, task)
+    await store.log.put_event(task.project_id, "coherence.warned", words, task)
     return words
 
 
@@ -148,7 +148,7 @@ async def read_coherence(store: ProjectStore, state: AgentState) -> Coherence:
     """Measure how the tasks of the active goal keep to it, by what was judged when they were begun."""
     if state.goal is None:
         return Coherence()
-    checks = await store.coherence_checks(state.project.id)
+    checks = await store.log.coherence_checks(state.project.id)
     begun = {str(one.task_id) for one in checks if one.action == "task.began"}
     warned = {str(one.task_id): one.details for one in checks if one.action == "coherence.warned"}
     return measure_coherence(state.goal.id, state.tasks, state.orientation.content, begun, warned)

@@ -9,8 +9,9 @@ from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.evidence import AuditVerdict
 from reveries.projects.model import AgentState, Orientation, QuestionKind, TaskFile, TaskKind, TaskStatus, WorkTask
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import audit_attempt
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import DECISION_TRIGGER, SHOWN_TRIGGER, rewrite_after_task
@@ -76,7 +77,7 @@ class TaskResults:
             await self.store.knowledge.put(transaction, task.project_id, prepared)
             await self.store.knowledge.note_useful(transaction, rests)
             await self.store.tasks.release(transaction, task.project_id)
-            await self.store.log(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
+            await self.store.log.put(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
             await self._note_reached(transaction, task, verdict.reached)
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
             decided = DECISION_TRIGGER if any(one.type is ChunkType.DECISION for one in learnings) else ""
@@ -101,8 +102,8 @@ class TaskResults:
         question = replace(question, task_id=task.id, foreign_sources=question.foreign_sources | task.foreign_sources)
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
-            await self.store.put_question(transaction, task.project_id, question)
-            await self.store.log(transaction, task.project_id, "task.blocked", question.question, task)
+            await self.store.questions.put(transaction, task.project_id, question)
+            await self.store.log.put(transaction, task.project_id, "task.blocked", question.question, task)
         self.report_event("question", question.question)
 
     async def _hold(self, task: WorkTask, result: TaskResult) -> None:
@@ -111,9 +112,9 @@ class TaskResults:
         sources = result.question.foreign_sources | task.foreign_sources
         question = replace(result.question, foreign_sources=sources)
         async with self.store.transaction() as transaction:
-            await self.store.put_question(transaction, task.project_id, question)
+            await self.store.questions.put(transaction, task.project_id, question)
             await self.store.tasks.hold_try(transaction, replace(task, foreign_sources=sources))
-            await self.store.log(transaction, task.project_id, "approval.asked", question.question, task)
+            await self.store.log.put(transaction, task.project_id, "approval.asked", question.question, task)
         self.report_event("approval", question.question)
 
     async def _give_up(self, task: WorkTask, result: TaskResult) -> None:
@@ -121,7 +122,9 @@ class TaskResults:
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(transaction, task, TaskStatus.DROPPED, outcome=result.outcome)
             await self.store.tasks.release(transaction, task.project_id)
-            await self.store.log(transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task)
+            await self.store.log.put(
+                transaction, task.project_id, "task.given_up", f"{task.title}: {result.outcome}", task
+            )
         self.report_event("given up", f"{task.title}: {result.outcome}")
 
     async def _research_first(self, task: WorkTask, result: TaskResult) -> None:
@@ -145,7 +148,7 @@ class TaskResults:
                 [name] = await self.store.tasks.put(transaction, task.project_id, [new])
             await self.store.tasks.end(transaction, task, TaskStatus.BLOCKED, tries_anew=True)
             await self.store.tasks.put_needs(transaction, task.id, [name])
-            await self.store.log(transaction, task.project_id, "task.needs_research", title, task)
+            await self.store.log.put(transaction, task.project_id, "task.needs_research", title, task)
         self.report_event("needs research", topic)
 
     async def _fail(
@@ -166,7 +169,7 @@ class TaskResults:
             await self.store.tasks.end(
                 transaction, task, TaskStatus.READY, failure=why, audit=audit or task.audit, description=description
             )
-            await self.store.log(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
+            await self.store.log.put(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
         self.report_event("failed", f"{task.title}: {why}")
 
     async def _end_failed(self, transaction: Transaction, task: WorkTask, why: str) -> None:
@@ -180,8 +183,8 @@ class TaskResults:
             task_id=task.id,
             foreign_sources=task.foreign_sources,
         )
-        await self.store.put_question(transaction, task.project_id, question)
-        await self.store.log(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
+        await self.store.questions.put(transaction, task.project_id, question)
+        await self.store.log.put(transaction, task.project_id, "task.gave_up", f"{task.title}: {why}", task)
         self.report_event("question", question.question)
 
 

@@ -73,7 +73,7 @@ class ServerTools:
         )
 
     async def _log_event(self, action: str, words: str) -> None:
-        await self.store.log_event(self.project.id, action, words)
+        await self.store.log.put_event(self.project.id, action, words)
         self.report_event("switched off", words)
 
 
@@ -93,6 +93,6 @@ async def grant_server_tools(store: ProjectStore, project: Project, name: str, s
                 if (old_pin := read_pin(old.name)) and old_pin.tool == pinned.tool:
                     await store.grants.revoke(transaction, old)
             await store.grants.put(transaction, project.id, GrantKind.TOOL, pinned.grant_name, None)
-        await store.log(transaction, project.id, "grant.given", name)
-        await store.clear_rest(transaction, project.id)
+        await store.log.put(transaction, project.id, "grant.given", name)
+        await store.rests.clear(transaction, project.id)
     return chosen

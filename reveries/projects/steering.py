@@ -76,7 +76,7 @@ class Steering:
                 await self._note(transaction, project, "dropped", task.title)
             for proposal in proposals:
                 await self.store.proposals.dismiss(transaction, proposal)
-                await self.store.log(transaction, project.id, "proposal.dismissed", proposal.title)
+                await self.store.log.put(transaction, project.id, "proposal.dismissed", proposal.title)
             await self.store.tasks.release(transaction, project.id)
 
     async def move(self, project: Project, task: WorkTask, position: int) -> None:
@@ -100,8 +100,8 @@ class Steering:
 
     async def _note(self, transaction: Transaction, project: Project, change: str, details: str) -> None:
         """Log a change, and let the next wake come at once."""
-        await self.store.log(transaction, project.id, f"owner.task_{change}", details)
-        await self.store.clear_rest(transaction, project.id)
+        await self.store.log.put(transaction, project.id, f"owner.task_{change}", details)
+        await self.store.rests.clear(transaction, project.id)
 
 
 def read_days(due: str, every: str, today: date) -> tuple[str, str]:

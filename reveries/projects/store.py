@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -14,8 +14,6 @@ from reveries.db.database import Database, Reader, Row, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.projects.answers import CONFLICT_TAG, require_choice
-from reveries.projects.approvals import read_scope
 from reveries.projects.conflict_decisions import ConflictDecisions
 from reveries.projects.draft_store import DraftStore
 from reveries.projects.facts_view import FactsView, ProjectFacts
@@ -25,42 +23,23 @@ from reveries.projects.model import (
     Goal,
     Orientation,
     OrientationVersion,
-    OwnerQuestion,
     Phase,
     Project,
-    QuestionKind,
-    WorkLogEntry,
-    WorkTask,
 )
 from reveries.projects.proposal_store import ProposalStore
+from reveries.projects.question_store import NewQuestion, QuestionStore
 from reveries.projects.reminders import ReminderStore
+from reveries.projects.rests import RestStore
 from reveries.projects.sections import path_of
 from reveries.projects.task_store import TaskStore
-from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
-from reveries.projects.wake_report import NOTHING_TO_DO, RestReason
+from reveries.projects.work_log import WorkLog
 
 EMPTY_ORIENTATION = Orientation("")
 LONGEST_GOAL_CHARS = 4000
 LONGEST_NAME_CHARS = 60
-LONGEST_ANSWER_CHARS = 20_000
-MOST_ADDED_A_DAY = 200
-"""Log entries and chunks that one program without write permission may add to a project."""
-_DAY_SECONDS = 86400.0
 _SHORTEST_ID_CHARS = 4
 """Minimum length of an id prefix that identifies a project."""
 _ID = re.compile("[0-9a-f]{16}")
-
-
-@dataclass(frozen=True, slots=True)
-class NewQuestion:
-    question: str
-    kind: QuestionKind = QuestionKind.QUESTION
-    context: str = ""
-    context_tags: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
-    task_id: str | None = None
-    payload: str = "{}"
-    foreign_sources: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +59,9 @@ class ProjectStore:
         self._database = database
         self.knowledge = knowledge
         self.tasks = TaskStore(database, knowledge, clock, new_id)
+        self.log = WorkLog(database, clock)
+        self.rests = RestStore(clock)
+        self.questions = QuestionStore(database, self.tasks, self.log, self.rests, clock, new_id)
         self.drafts = DraftStore(database, clock, new_id)
         self.facts = FactsView()
         self.conflict_decisions = ConflictDecisions(database, clock, new_id)
@@ -145,81 +127,6 @@ class ProjectStore:
         chunks = [one for one in await self.knowledge.of_project(project_id) if path_of(one) not in made]
         return await self.facts.read(project_id, chunks, await self.conflict_decisions.of_project(project_id))
 
-    async def questions(self, project_id: str, source: Reader | None = None) -> list[OwnerQuestion]:
-        """Oldest first."""
-        named = {"project_id": project_id}
-        blocks = await (source or self._database).rows("projects.blocks", named)
-        return [
-            read_row(
-                OwnerQuestion,
-                row,
-                blocks=tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]),
-            )
-            for row in await (source or self._database).rows("projects.questions", named)
-        ]
-
-    async def open_questions(self) -> list[tuple[str, OwnerQuestion]]:
-        """Return the open questions of all projects, oldest first, each with the name of its project."""
-        rows = await self._database.rows("projects.open_questions")
-        return [(str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())) for row in rows]
-
-    async def count_blocked(self, question_id: str) -> int:
-        """Return how many tasks wait for a question."""
-        [row] = await self._database.rows("projects.count_blocked", {"id": question_id})
-        return int(row["number"])
-
-    async def activities(self, project_id: str, limit: int) -> list[WorkLogEntry]:
-        """Newest first."""
-        named = {"project_id": project_id, "limit": limit}
-        return [read_row(WorkLogEntry, row) for row in await self._database.rows("projects.activities", named)]
-
-    async def own_activities(self, project_id: str, limit: int, source: Reader | None = None) -> list[WorkLogEntry]:
-        """Return the latest log entries, newest first, without those of external programs."""
-        named = {"project_id": project_id, "limit": limit}
-        rows = await (source or self._database).rows("projects.own_activities", named)
-        return [read_row(WorkLogEntry, row) for row in rows]
-
-    async def require_room_for(self, program: str, project: Project) -> None:
-        """Raise UsageError if a program without write permission has reached its daily limit."""
-        named = {"project_id": project.id, "source": program, "since": self.now - _DAY_SECONDS}
-        [row] = await self._database.rows("projects.count_added", named)
-        if row["number"] >= MOST_ADDED_A_DAY:
-            raise UsageError(
-                f"You added {MOST_ADDED_A_DAY} things to {project.name} within a day.",
-                advice="Go on tomorrow; or its owner allows more: reveries mcp allow NAME --write",
-            )
-
-    async def count_activities_since(self, project_id: str, since: float) -> int:
-        """Return how many log entries are newer than `since`."""
-        [row] = await self._database.rows("projects.activities_since", {"project_id": project_id, "since": since})
-        return int(row["number"])
-
-    async def count_plans_since_word(self, project_id: str, source: Reader | None = None) -> int:
-        """Return how often was planned since the owner's last word."""
-        [row] = await (source or self._database).rows("projects.plans_since_word", {"project_id": project_id})
-        return int(row["number"])
-
-    async def count_plans_since_reached_answer(self, project_id: str, source: Reader | None = None) -> int:
-        """Return how often was planned since the owner last said whether the goal is reached."""
-        named = {"project_id": project_id, "details": ABOUT_REACHED}
-        [row] = await (source or self._database).rows("projects.plans_since_reached_answer", named)
-        return int(row["number"])
-
-    async def coherence_checks(self, project_id: str) -> list[WorkLogEntry]:
-        """Return which tasks the mind began, and which of them it warned of (V-51), oldest first."""
-        named = {"project_id": project_id}
-        return [read_row(WorkLogEntry, row) for row in await self._database.rows("projects.coherence_checks", named)]
-
-    async def tasks_planned(self, project_id: str) -> frozenset[str]:
-        """Return the ids of the tasks that a plan of the mind made."""
-        rows = await self._database.rows("projects.tasks_planned", {"project_id": project_id})
-        return frozenset(str(row["task_id"]) for row in rows)
-
-    async def last_word(self, project_id: str, source: Reader | None = None) -> int:
-        """Return the log id of the owner's last goal, answer, material or other change to a project; 0: none."""
-        [row] = await (source or self._database).rows("projects.last_word", {"project_id": project_id})
-        return int(row["number"])
-
     # --- the owner's words -------------------------------------------------------------------------------------------
 
     async def create(
@@ -250,7 +157,7 @@ class ProjectStore:
             await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
             await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
             await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
-            await self.log(transaction, project_id, "project.created")
+            await self.log.put(transaction, project_id, "project.created")
             if fill is not None:
                 await fill(transaction, project_id)
         return await self.find(project_id)
@@ -275,10 +182,10 @@ class ProjectStore:
             else:
                 goal = await self._limit_goal(transaction, project, same, dollars_limit)
             for one in said:
-                asked_id = await self.put_question(transaction, project.id, one.question)
+                asked_id = await self.questions.put(transaction, project.id, one.question)
                 answered = {"id": asked_id, "answer": one.answer, "now": self.now, "program": ""}
                 await transaction.run("projects.answer_question", answered | {"foreign_sources": "[]"})
-            await self.clear_rest(transaction, project.id)
+            await self.rests.clear(transaction, project.id)
         return goal
 
     async def _same_goal(self, transaction: Transaction, project: Project, text: str) -> Goal | None:
@@ -298,7 +205,7 @@ class ProjectStore:
         row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
         row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
         await transaction.run("projects.put_goal", row | {"checksum": checksum(text)})
-        await self.log(transaction, project.id, "goal.said")
+        await self.log.put(transaction, project.id, "goal.said")
         return Goal(goal_id, text, state, self.now, dollars_limit)
 
     async def _limit_goal(
@@ -309,11 +216,11 @@ class ProjectStore:
         if goal.state == "active":
             await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
         if dollars_limit is None:
-            await self.log(transaction, project.id, "goal.said")
+            await self.log.put(transaction, project.id, "goal.said")
             return goal
         limit = dollars_limit or None
         await transaction.run("projects.limit_goal", {"id": goal.id, "dollars_limit": limit})
-        await self.log(transaction, project.id, "goal.limited", f"${limit:.2f}" if limit else "no limit")
+        await self.log.put(transaction, project.id, "goal.limited", f"${limit:.2f}" if limit else "no limit")
         return replace(goal, dollars_limit=limit)
 
     async def set_folder(self, project: Project, folder: str, *, may_write: bool) -> None:
@@ -321,47 +228,13 @@ class ProjectStore:
         async with self._database.transaction() as transaction:
             row = {"id": project.id, "folder": folder, "may_write": may_write and bool(folder)}
             await transaction.run("projects.set_folder", row)
-            await self.log(transaction, project.id, "folder.set")
-            await self.clear_rest(transaction, project.id)
+            await self.log.put(transaction, project.id, "folder.set")
+            await self.rests.clear(transaction, project.id)
 
     async def set_state(self, project: Project, state: str) -> None:
         async with self._database.transaction() as transaction:
             await transaction.run("projects.set_state", {"id": project.id, "state": state})
-            await self.log(transaction, project.id, f"project.{state}")
-
-    async def answer(self, prefix: str, answer: str, program: str = "") -> tuple[str, OwnerQuestion]:
-        """The owner's answer, or that of a `program` outside, which is no word of the owner: the name of its project,
-        and the question. Tasks that wait only for it are released (V-25). An approval is answered by how far it goes.
-        Raises NotFoundError, UsageError."""
-        answer = answer.strip()
-        if not answer or len(answer) > LONGEST_ANSWER_CHARS:
-            raise UsageError(f"An answer has 1 to {LONGEST_ANSWER_CHARS} characters.", advice="Say it in short.")
-        async with self._database.transaction() as transaction:
-            rows = await transaction.rows("projects.question_by_prefix", {"prefix": prefix}) if prefix else []
-            if len(rows) != 1:
-                many = f"{len(rows)} questions have an id that begins" if rows else "No question has an id that begins"
-                raise NotFoundError(f"{many} with {prefix[:40]!r}.", advice="All of them: reveries questions")
-            [row] = rows
-            if row["payload"] != "{}":
-                read_scope(answer)
-            if CONFLICT_TAG in json.loads(row["context_tags"]):
-                require_choice(answer)
-            answered = {"id": row["id"], "answer": answer, "now": self.now, "program": program}
-            sources = {*json.loads(row["foreign_sources"]), *([program] if program else [])}
-            answered |= {"foreign_sources": json.dumps(sorted(sources))}
-            if not await transaction.run("projects.answer_question", answered):
-                raise UsageError(
-                    "That question is answered already.", advice="To say something else, change the goal or add to it."
-                )
-            if program:
-                await self.log(transaction, row["project_id"], program, "question.answered")
-                await self._end_idle_rest(transaction, row["project_id"])
-            else:
-                about = ABOUT_REACHED if REACHED_TAG in json.loads(row["context_tags"]) else ""
-                await self.log(transaction, row["project_id"], "question.answered", about)
-                await self.clear_rest(transaction, row["project_id"])
-            await self.tasks.release(transaction, row["project_id"])
-        return str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())
+            await self.log.put(transaction, project.id, f"project.{state}")
 
     async def revert_orientation(self, project: Project, version: int) -> None:
         """Make an earlier version the newest. Raises NotFoundError."""
@@ -377,15 +250,10 @@ class ProjectStore:
             trigger = f"{REVERTED}{version}"
             await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
 
-    async def log_event(self, project_id: str, action: str, details: str = "", task: WorkTask | None = None) -> None:
-        """Add an entry to the log that belongs to no other change."""
-        async with self.transaction() as transaction:
-            await self.log(transaction, project_id, action, details, task)
-
     async def let_go_on(self, project_id: str) -> None:
         """Let the next wake of a project come at once: a day came that it waits for."""
         async with self.transaction() as transaction:
-            await self.clear_rest(transaction, project_id)
+            await self.rests.clear(transaction, project_id)
 
     async def note_wake(self, project_id: str) -> None:
         """Record that a wake begins, and give back the tasks that a crash left in progress."""
@@ -395,60 +263,10 @@ class ProjectStore:
 
     # --- within a transaction ----------------------------------------------------------------------------------------
 
-    async def log(
-        self, transaction: Transaction, project_id: str, action: str, details: str = "", task: WorkTask | None = None
-    ) -> int:
-        """Add an entry to the log (V-27); return its id."""
-        row: dict[str, object] = {"project_id": project_id, "action": action, "details": details, "now": self.now}
-        row |= {"task_id": task.id if task else None, "skill_area": task.skill_area if task else ""}
-        [put] = await transaction.rows("projects.put_activity", row)
-        return int(put["id"])
-
-    async def note_planned(self, transaction: Transaction, project_id: str, tasks: Iterable[WorkTask]) -> None:
-        """Log which tasks a plan made: a later plan may drop those, and no task of the owner's."""
-        for task in tasks:
-            await self.log(transaction, project_id, "task.planned", task.title, task)
-
-    async def put_question(self, transaction: Transaction, project_id: str, question: NewQuestion) -> str:
-        """Store a question and block the tasks that wait for it (V-24); return its id."""
-        name = self._new_id()
-        row: dict[str, object] = {"id": name, "project_id": project_id, "task_id": question.task_id}
-        row |= {"kind": question.kind.value}
-        row |= {"question": question.question, "context": question.context, "now": self.now}
-        row |= {"context_tags": json.dumps(question.context_tags, ensure_ascii=False)}
-        row |= {"foreign_sources": json.dumps(sorted(question.foreign_sources)), "payload": question.payload}
-        await transaction.run(
-            "projects.put_question", row | {"checksum": checksum(question.question, question.context)}
-        )
-        for task_id in question.blocks:
-            await self.tasks.block(transaction, task_id, name)
-        return name
-
-    async def note_question(self, transaction: Transaction, question_id: str) -> None:
-        """Record that the answer to a question took effect."""
-        await transaction.run("projects.note_question", {"id": question_id, "now": self.now})
-
-    async def drop_question(self, transaction: Transaction, question_id: str) -> None:
-        await transaction.run("projects.drop_question", {"id": question_id})
-
     async def apply_goal(self, transaction: Transaction, project_id: str, goal_id: str) -> None:
         """End the goal that applies, and let a pending one apply."""
         await transaction.run("projects.end_active_goal", {"project_id": project_id})
         await transaction.run("projects.activate_goal", {"id": goal_id, "now": self.now})
-
-    async def note_rest(self, transaction: Transaction, project_id: str, why: str) -> None:
-        """Store why a wake ended; empty: the next one does not wait."""
-        await transaction.run("projects.note_rest", {"id": project_id, "now": self.now, "why": why})
-
-    async def clear_rest(self, transaction: Transaction, project_id: str) -> None:
-        """Clear why the last wake ended: the owner gave the project something to do, so the next one does not wait."""
-        await transaction.run("projects.note_rest", {"id": project_id, "now": None, "why": ""})
-
-    async def _end_idle_rest(self, transaction: Transaction, project_id: str) -> None:
-        """Let a project that had nothing to do go on in its turn: a program is not the owner, so nothing else waits."""
-        idle = json.dumps(sorted(NOTHING_TO_DO))
-        row = {"id": project_id, "why": RestReason.RESTED.value, "idle": idle}
-        await transaction.run("projects.end_idle_rest", row)
 
     async def note_rewrite_due(self, transaction: Transaction, project: Project, *triggers: str) -> None:
         due = " ".join(dict.fromkeys((*project.rewrite_due, *triggers)))
@@ -468,7 +286,7 @@ class ProjectStore:
             transaction, project_id, old.version + 1, new, trigger, sources | old.foreign_sources
         )
         await transaction.run("projects.set_rewrite_due", {"id": project_id, "due": ""})
-        await self.log(transaction, project_id, "orientation.rewritten", f"version {old.version + 1}: {trigger}")
+        await self.log.put(transaction, project_id, "orientation.rewritten", f"version {old.version + 1}: {trigger}")
 
     async def _put_orientation(
         self,

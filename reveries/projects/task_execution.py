@@ -22,8 +22,9 @@ from reveries.projects.answers import own_answers
 from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
 from reveries.projects.prompt_material import format_today
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.step_material import StepMaterial, gather_step_material, pick_past_steps
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt

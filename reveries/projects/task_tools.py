@@ -32,9 +32,10 @@ from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.model import AgentState, QuestionKind, TaskFile, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.step_material import FolderFile
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.work_observers import StepRows
 from reveries.safe_text import one_line
 from reveries.tools.folder_copies import FolderCopies

@@ -28,7 +28,8 @@ from reveries.projects.model import (
     TaskStatus,
 )
 from reveries.projects.orientation_tools import derive_project_name
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.question_store import NewQuestion
+from reveries.projects.store import ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.visioneer_file import (
     ForeignProject,
@@ -146,7 +147,7 @@ class _Import:
             if not self._keep(bool(text), "questions without words"):
                 continue
             new = NewQuestion(text, context=read_text(row, "context"), foreign_sources=_SOURCES)
-            new_id = await self._store.put_question(transaction, project_id, new)
+            new_id = await self._store.questions.put(transaction, project_id, new)
             self._questions[read_text(row, "id")] = new_id
             answer = read_text(row, "answer")
             asked_at = read_time(row.get("asked_at")) or self._store.now

@@ -41,7 +41,7 @@ async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
 
 async def note_answers(store: ProjectStore, project_id: str) -> None:
     """Store each new answer as a chunk, once, and release tasks that waited only for it (V-75)."""
-    answered = [one for one in await store.questions(project_id) if _is_new_answer(one)]
+    answered = [one for one in await store.questions.of_project(project_id) if _is_new_answer(one)]
     if not answered:
         return
     # A yes to a call is no knowledge: it is a grant. Neither is the choice between two things that are known.
@@ -53,7 +53,7 @@ async def note_answers(store: ProjectStore, project_id: str) -> None:
     async with store.transaction() as transaction:
         await store.knowledge.put(transaction, project_id, prepared)
         for one in answered:
-            await store.note_question(transaction, one.id)
+            await store.questions.note(transaction, one.id)
             if one.payload != _NO_PAYLOAD:
                 await store_approval(store, transaction, one)
             if CONFLICT_TAG in one.context_tags:
@@ -106,10 +106,13 @@ async def read_state(store: ProjectStore, project_id: str) -> AgentState:
     async with store.snapshot() as look:
         goals = await store.goals(project_id, look)
         orientation = await store.orientation(project_id, look)
-        tasks, questions = await store.tasks.of_project(project_id, look), await store.questions(project_id, look)
-        activities = await store.own_activities(project_id, _RECENT, look)
-        plans_since_word = await store.count_plans_since_word(project_id, look)
-        plans_since_reached_answer = await store.count_plans_since_reached_answer(project_id, look)
+        tasks, questions = (
+            await store.tasks.of_project(project_id, look),
+            await store.questions.of_project(project_id, look),
+        )
+        activities = await store.log.own(project_id, _RECENT, look)
+        plans_since_word = await store.log.count_plans_since_word(project_id, look)
+        plans_since_reached_answer = await store.log.count_plans_since_reached_answer(project_id, look)
     project = await store.find(project_id)
     state = state_of(project, goals, orientation, tasks, questions, activities, store.now)
     return replace(state, plans_since_word=plans_since_word, plans_since_reached_answer=plans_since_reached_answer)

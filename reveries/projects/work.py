@@ -136,9 +136,9 @@ class ProjectWork:
         self.store.knowledge.search.drop(project_id)
         async with self.store.transaction() as transaction:
             why = await self._why_rest(transaction, project_id, report)
-            await self.store.note_rest(transaction, project_id, why)
+            await self.store.rests.note(transaction, project_id, why)
             words = report.describe()
-            await self.store.log(transaction, project_id, "work.rested", words)
+            await self.store.log.put(transaction, project_id, "work.rested", words)
         self.report_event("rested", words)
         log.info("work.rested", reason=report.reason.value, tasks=report.tasks_ended)
         return report
@@ -147,9 +147,9 @@ class ProjectWork:
         """Return why the project rests. What the owner said since the last look at it would wait for the next word:
         another wake looks at it at once; at what a program answered since then, one in its turn."""
         if report.reason in NOTHING_TO_DO:
-            if await self.store.last_word(project_id, transaction) > report.last_word:
+            if await self.store.log.last_word(project_id, transaction) > report.last_word:
                 return ""
-            if has_new_answers(await self.store.questions(project_id, transaction)):
+            if has_new_answers(await self.store.questions.of_project(project_id, transaction)):
                 return RestReason.RESTED.value
         return report.reason.value
 
@@ -162,7 +162,7 @@ class ProjectWork:
                     return WakeReport(RestReason.INTERRUPTED, "", ended)
                 if ended >= self.settings().most_tasks:
                     return WakeReport(RestReason.RESTED, f"after {ended} tasks", ended)
-                last_word = await self.store.last_word(project_id)
+                last_word = await self.store.log.last_word(project_id)
                 await note_answers(self.store, project_id)
                 state = await self._due.settle(model, await read_state(self.store, project_id))
                 if has_new_answers(state.questions):
@@ -194,7 +194,7 @@ class ProjectWork:
             task = next((one for one in every if one.id == task.id), task)
             if not await self.store.tasks.begin(transaction, task.id):
                 return
-            await self.store.log(transaction, task.project_id, "task.began", task.title, task)
+            await self.store.log.put(transaction, task.project_id, "task.began", task.title, task)
         self.report_event("task", task.title)
         try:
             await self._attempt(model, state, replace(task, tries=task.tries + 1))

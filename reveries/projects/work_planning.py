@@ -21,9 +21,10 @@ from reveries.projects.prompt_material import (
     format_today,
     gather_material,
 )
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import read_coherence
 from reveries.projects.step_material import FolderFile, complete_found, list_files
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_over, is_shown_reached
 from reveries.projects.work_model import WorkModel
@@ -168,7 +169,7 @@ class WorkPlanning:
         self, state: AgentState, open_tasks: Sequence[WorkTask], numbers: Sequence[int]
     ) -> list[WorkTask]:
         """Return the tasks that a plan drops: of those that a plan made, and that were never begun."""
-        own = await self.store.tasks_planned(state.project.id)
+        own = await self.store.log.tasks_planned(state.project.id)
         chosen = [open_tasks[one - 1] for one in dict.fromkeys(numbers) if 0 < one <= len(open_tasks)]
         return [one for one in chosen if one.id in own and not one.tries]
 
@@ -186,7 +187,7 @@ class WorkPlanning:
         async with self.store.transaction() as transaction:
             for task in dropped:
                 await self.store.tasks.end(transaction, task, TaskStatus.DROPPED, outcome=f"Not needed any more. {why}")
-                await self.store.log(transaction, project_id, "task.given_up", f"{task.title}: planned anew", task)
+                await self.store.log.put(transaction, project_id, "task.given_up", f"{task.title}: planned anew", task)
             ids: list[str] = []
             for one in planned:
                 needs = tuple(ids[place - 1] for place in one.depends_on)
@@ -195,16 +196,16 @@ class WorkPlanning:
                 )
                 ids += await self.store.tasks.put(transaction, project_id, [new])
             for asked in questions:
-                await self.store.put_question(transaction, project_id, _new_question(asked, ids, state, sources))
+                await self.store.questions.put(transaction, project_id, _new_question(asked, ids, state, sources))
             await self.store.tasks.release(transaction, project_id)
-            await self.store.log(
+            await self.store.log.put(
                 transaction,
                 project_id,
                 "planned",
                 f"{_count(len(ids), 'task')}, {_count(len(questions), 'question')}: {why}",
             )
             tasks = await self.store.tasks.of_project(project_id, transaction)
-            await self.store.note_planned(transaction, project_id, (task for task in tasks if task.id in ids))
+            await self.store.log.note_planned(transaction, project_id, (task for task in tasks if task.id in ids))
 
 
 def _count(number: int, noun: str) -> str:

@@ -17,8 +17,9 @@ from reveries.projects.model import (
     TaskStatus,
     WorkTask,
 )
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.steering import TaskEdit, edit_task, move_task, read_days, require_open
-from reveries.projects.store import NewQuestion, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import today
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
@@ -157,7 +158,7 @@ class WorkingTools:
         project = await self.store.find(given.project_id)
         questions = [
             question_out(one)
-            for one in await self.store.questions(project.id)
+            for one in await self.store.questions.of_project(project.id)
             if one.status is not QuestionStatus.DROPPED
             and given.status in (None, one.status.value)
             and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
@@ -173,7 +174,7 @@ class WorkingTools:
         async with self.store.transaction() as transaction:
             for task in await self._require_tasks(transaction, project, given.blocks_tasks):
                 _require_not_running(task)
-            questions = await self.store.questions(project.id, transaction)
+            questions = await self.store.questions.of_project(project.id, transaction)
             own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
             if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
                 raise UsageError(
@@ -186,7 +187,7 @@ class WorkingTools:
                 blocks=tuple(given.blocks_tasks),
                 foreign_sources=caller.foreign_sources,
             )
-            question_id = await self.store.put_question(transaction, project.id, question)
+            question_id = await self.store.questions.put(transaction, project.id, question)
             await self._log(transaction, project, caller, "question.asked", given.question)
         return OneQuestionOut(project.name, question_out(await self._question(project, question_id)))
 
@@ -196,7 +197,7 @@ class WorkingTools:
         if caller.source:
             _require_program_may_answer(question)
         blocked = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
-        await self.store.answer(question.id, given.answer, caller.source)
+        await self.store.questions.answer(question.id, given.answer, caller.source)
         unblocked = [one for one in await self._tasks(project) if one.id in blocked and one.status is TaskStatus.READY]
         answered = question_out(await self._question(project, question.id))
         return AnsweredOut(project.name, answered, [task_out(one) for one in unblocked])
@@ -204,7 +205,7 @@ class WorkingTools:
     async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
         project = await self.store.find(given.project_id)
         tasks = {one.id: one for one in await self._tasks(project)}
-        questions = {one.id: one for one in await self.store.questions(project.id)}
+        questions = {one.id: one for one in await self.store.questions.of_project(project.id)}
         blockers: list[BlockerOut] = []
         for task in tasks.values():
             if task.status is not TaskStatus.BLOCKED:
@@ -224,14 +225,14 @@ class WorkingTools:
     async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
         project = await self.store.find(given.project_id)
         if not caller.may_write:
-            await self.store.require_room_for(caller.source, project)
+            await self.store.log.require_room_for(caller.source, project)
         async with self.store.transaction() as transaction:
             activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
         return LoggedOut(project.name, activity_id)
 
     async def get_recent_activity(self, given: GetRecentActivity, _: ToolCaller) -> ActivitiesOut:
         project = await self.store.find(given.project_id)
-        entries = await self.store.activities(project.id, given.limit)
+        entries = await self.store.log.newest(project.id, given.limit)
         return ActivitiesOut(project.name, [activity_out(project, one) for one in entries])
 
     # --- shared by the tools -----------------------------------------------------------------------------------------
@@ -244,7 +245,7 @@ class WorkingTools:
         return next(one for one in await self._tasks(project) if one.id == task_id)
 
     async def _question(self, project: Project, question_id: str) -> OwnerQuestion:
-        for one in await self.store.questions(project.id):
+        for one in await self.store.questions.of_project(project.id):
             if one.id == question_id:
                 return one
         raise NotFoundError(f"{project.name} has no question {question_id[:60]!r}.", advice="See get_questions.")
@@ -288,7 +289,7 @@ class WorkingTools:
             raise UsageError(f"A task that is {updates.status} waits for no question.", advice="Leave one of them out.")
         if task.status is TaskStatus.DONE:
             raise UsageError(f"“{task.title[:80]}” is done: it waits for nothing.", advice="Make it ready first.")
-        questions = {one.id: one for one in await self.store.questions(project.id, transaction)}
+        questions = {one.id: one for one in await self.store.questions.of_project(project.id, transaction)}
         for name in set(task.blocked_by) - set(names):
             _require_program_may_answer(questions[name])
             await self.store.tasks.unblock(transaction, task.id, name)
@@ -335,8 +336,8 @@ class WorkingTools:
         """Log an activity. A program's action name goes into the details, under the program's name, so that it can be
         erased as well."""
         if not caller.source:
-            return await self.store.log(transaction, project.id, action, details)
-        return await self.store.log(transaction, project.id, caller.source, f"{action}\n{details}".strip())
+            return await self.store.log.put(transaction, project.id, action, details)
+        return await self.store.log.put(transaction, project.id, caller.source, f"{action}\n{details}".strip())
 
 
 def _require_not_running(task: WorkTask) -> None:

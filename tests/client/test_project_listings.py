@@ -17,7 +17,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home
 from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
 from reveries.projects.proposal_store import NewProposal
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from tests.client.screen_text import text_of, until
 from tests.daemon.asking import ask
@@ -65,8 +65,8 @@ async def browser(
             await store.tasks.put(transaction, project.id, [NewTask("Find the fees", "", TaskKind.FIND_OUT, "money")])
             [task] = await store.tasks.of_project(project.id, transaction)
             asked = NewQuestion("Who pays the fee?", context="of the hall", blocks=(task.id,))
-            await store.put_question(transaction, project.id, asked)
-            await store.put_question(transaction, project.id, NewQuestion("Is it reached?", QuestionKind.DECISION))
+            await store.questions.put(transaction, project.id, asked)
+            await store.questions.put(transaction, project.id, NewQuestion("Is it reached?", QuestionKind.DECISION))
             old = await store.orientation(project.id, transaction)
             new = Orientation("A fair in May.", (Criterion("It takes place."),))
             await store.put_orientation(transaction, project.id, old, new, "goal", frozenset())
@@ -175,7 +175,7 @@ async def test_what_is_read_in_the_live_log_stays_while_the_work_goes_on(
 
         async def log(action: str) -> None:
             async with store.transaction() as transaction:
-                await store.log(transaction, project.id, action, "Find: the fees", task)
+                await store.log.put(transaction, project.id, action, "Find: the fees", task)
 
         await log("task.began")
         await shown.sees("began", "Find: the fees")
@@ -217,7 +217,7 @@ async def test_the_log_follows_the_work(home: Home) -> None:
         project = await store.find("Fair")
         async with store.transaction() as transaction:
             [task, *_] = await store.tasks.of_project(project.id, transaction)
-            await store.log(transaction, project.id, "task.done", "Find the fees: nine pounds", task)
+            await store.log.put(transaction, project.id, "task.done", "Find the fees: nine pounds", task)
         await shown.sees("nine pounds")
         await shown.press("enter")
         await shown.sees("Find the fees", "waits for")

@@ -13,7 +13,7 @@ from reveries.config import Home, Settings
 from reveries.daemon import program_tools
 from reveries.errors import ReveriesError, UsageError
 from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason
 from tests.daemon.asking import ask
@@ -59,7 +59,7 @@ async def test_the_answer_of_a_program_that_may_write_wakes_a_resting_project_an
             [task_id] = await store.tasks.put(
                 transaction, project.id, [NewTask("Paint it", "", TaskKind.OTHER, goal_id=goal.id)]
             )
-            asked = await store.put_question(transaction, project.id, NewQuestion("Which paint?", blocks=(task_id,)))
+            asked = await store.questions.put(transaction, project.id, NewQuestion("Which paint?", blocks=(task_id,)))
         await life.pass_time(1)
         assert (await store.find("Shed")).rested_because == RestReason.DONE.value
         for program, rest in (("guest", RestReason.DONE), ("agent", RestReason.RESTED)):

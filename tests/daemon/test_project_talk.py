@@ -16,7 +16,7 @@ from reveries.memory.model import Origin
 from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import OrientationTools
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.daemon.kit import Events, talking
@@ -65,7 +65,7 @@ async def known(work: Work, texts: Iterable[tuple[str, frozenset[str]]]) -> Proj
     async with work.database.transaction() as transaction:
         await work.store.knowledge.put(transaction, made.id, prepared)
         await work.store.tasks.put(transaction, made.id, [NewTask("Buy a stool", "", TaskKind.OTHER, goal_id=goal.id)])
-        await work.store.put_question(transaction, made.id, NewQuestion("Which teacher?"))
+        await work.store.questions.put(transaction, made.id, NewQuestion("Which teacher?"))
     return made
 
 
@@ -122,7 +122,7 @@ async def test_a_question_that_quotes_a_criterion_of_a_program_taints_the_note_o
         made = await work.begin("Piano", "Play jazz piano")
         async with work.database.transaction() as transaction:
             question = NewQuestion("Does “Mallory has the keys” still hold?", context_tags=(CRITERION_TAG,))
-            await work.store.put_question(transaction, made.id, question)
+            await work.store.questions.put(transaction, made.id, question)
         assert not state_note(await work.state(made)).is_tainted
         await write_page(work, PROGRAM, success_criteria=["Mallory has the keys"])
         assert state_note(await work.state(made)).is_tainted

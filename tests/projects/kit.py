@@ -77,9 +77,9 @@ class Work:
 
     async def answer(self, tag: str, words: str) -> None:
         """Answer the first open question that has `tag`, or whose text holds it."""
-        for _, question in await self.store.open_questions():
+        for _, question in await self.store.questions.list_open():
             if tag in question.context_tags or tag in question.question:
-                await self.store.answer(question.id, words)
+                await self.store.questions.answer(question.id, words)
                 return
         raise AssertionError(f"No open question has {tag}.")
 

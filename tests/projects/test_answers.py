@@ -14,7 +14,7 @@ from reveries.projects.answers import is_dropping, is_no, is_not_reached
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import note_fallen_chunk
 from reveries.projects.model import AgentStatus, Phase, Project, TaskKind, TaskStatus
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.projects.wake import note_answers
 from reveries.projects.wake_report import RestReason
@@ -165,7 +165,7 @@ async def two_deposits(work: Work) -> tuple[Project, str]:
     for chunk in (OWN, READ):
         await work.store.knowledge.store(project.id, [chunk])
     await work.wake(project)
-    [asked] = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+    [asked] = [one for _, one in await work.store.questions.list_open() if "conflict" in one.context_tags]
     return project, asked.id
 
 
@@ -174,13 +174,13 @@ async def test_a_yes_to_which_of_two_things_holds_is_refused_and_not_knowing_mak
         project, asked = await two_deposits(work)
         for answer in ("yes", "No."):
             with pytest.raises(UsageError, match="neither A nor B"):
-                await work.store.answer(asked, answer)
-        await work.store.answer(asked, "I don't know")
+                await work.store.questions.answer(asked, answer)
+        await work.store.questions.answer(asked, "I don't know")
         await work.wake(project)
         chunks = await work.store.knowledge.of_project(project.id)
         assert all(one.stands for one in chunks if "deposit" in one.content)
         assert len(await work.store.knowledge.contradictions(project.id)) == 1, "it is shown until it is settled"
-        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        assert not [one for _, one in await work.store.questions.list_open() if "conflict" in one.context_tags]
 
 
 @pytest.mark.parametrize(("answer", "said"), [("1800", []), ("It is 2000.", ["2000"])])
@@ -189,7 +189,7 @@ async def test_the_value_itself_is_an_answer_and_what_becomes_knowledge_says_wha
 ) -> None:
     async with open_work(tmp_path, answers, embedder=embedder()) as work:
         project, asked = await two_deposits(work)
-        await work.store.answer(asked, answer)
+        await work.store.questions.answer(asked, answer)
         await work.wake(project)
         chunks = await work.store.knowledge.of_project(project.id)
         own = [one for one in chunks if one.type is ChunkType.USER_INPUT and "user_answer" in one.tags]
@@ -205,8 +205,8 @@ async def test_an_answer_to_a_question_made_from_the_folder_stands_above_what_th
         project = await work.begin("Mill", "Restore the mill")
         asked = NewQuestion("What is the deposit?", foreign_sources=frozenset({"folder"}))
         async with work.store.transaction() as transaction:
-            question_id = await work.store.put_question(transaction, project.id, asked)
-        await work.store.answer(question_id, "The deposit is 1800.")
+            question_id = await work.store.questions.put(transaction, project.id, asked)
+        await work.store.questions.answer(question_id, "The deposit is 1800.")
         await note_answers(work.store, project.id)
         [answer] = await work.store.knowledge.of_project(project.id)
         assert answer.foreign_sources, "it quotes the question"
@@ -234,7 +234,7 @@ async def test_an_answer_that_comes_during_a_wake_stands_before_the_task_that_wa
 
         class Answering(RowMemory):
             async def light_sleep(self) -> None:
-                is_asked = any("Which wood" in one.question for _, one in await work.store.open_questions())
+                is_asked = any("Which wood" in one.question for _, one in await work.store.questions.list_open())
                 if is_asked and any("part 2" in text for text, _ in await work.remembered()):
                     await work.answer("Which wood", "Cedar")
 
@@ -270,8 +270,8 @@ async def test_a_programs_answer_that_comes_as_a_wake_ends_is_looked_at_in_the_n
         count = work.store.knowledge.count_coretrievals
 
         async def count_and_hear(project_id: str) -> int:
-            [(_, first), *_] = await work.store.open_questions()
-            await work.store.answer(first.id, "For bicycles", "mcp:agent")
+            [(_, first), *_] = await work.store.questions.list_open()
+            await work.store.questions.answer(first.id, "For bicycles", "mcp:agent")
             return await count(project_id)
 
         work.store.knowledge.count_coretrievals = count_and_hear  # type: ignore[method-assign]
@@ -487,7 +487,7 @@ async def test_a_task_that_rested_on_what_was_replaced_goes_on_after_the_answer_
         assert (task.status, task.held_because) == (status, "")
         assert newer in task.rests_on
         await work.wake(project)
-        assert not [one for _, one in await work.store.open_questions() if "premise" in one.context_tags]
+        assert not [one for _, one in await work.store.questions.list_open() if "premise" in one.context_tags]
 
 
 async def test_two_tasks_that_need_the_same_research_wait_for_the_same_one(tmp_path: Path) -> None:
@@ -530,7 +530,7 @@ async def test_tasks_that_wait_for_each_other_become_a_question_that_ends_it(
                 await work.store.tasks.put_needs(transaction, one, [other])
                 await transaction.run("projects.block_task", {"id": one, "now": work.clock.now()})
         async with work.database.transaction() as transaction:
-            for question in await work.store.questions(project.id, transaction):
+            for question in await work.store.questions.of_project(project.id, transaction):
                 await transaction.run("projects.drop_question", {"id": question.id})
         report = await work.wake(project)
         assert report.reason is RestReason.WAITING

@@ -52,18 +52,18 @@ async def test_the_owner_is_asked_what_holds_and_it_goes_by_the_answer(
 ) -> None:
     async with open_work(tmp_path, answers, embedder=embedder()) as work:
         project_id, ids = await conflict(work)
-        [asked] = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        [asked] = [one for _, one in await work.store.questions.list_open() if "conflict" in one.context_tags]
         assert asked.kind is QuestionKind.DECISION
         assert "1800" in asked.context
         assert "2700" in asked.context
         assert asked.foreign_sources == {"document:a"}
-        await work.store.answer(asked.id, answer)
+        await work.store.questions.answer(asked.id, answer)
         await work.wake(await work.store.find(project_id))
         chunks = {one.id: one for one in await work.store.knowledge.of_project(project_id)}
         assert {place for place, name in enumerate(ids) if chunks[name].superseded_by} == superseded
         assert {place for place, name in enumerate(ids) if chunks[name].fell_because} == fallen
         assert await work.store.knowledge.contradictions(project_id) == []
-        assert not [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        assert not [one for _, one in await work.store.questions.list_open() if "conflict" in one.context_tags]
 
 
 @pytest.mark.requirement("V-123")
@@ -136,7 +136,7 @@ async def test_a_model_that_finds_a_contradiction_lets_no_text_replace_the_owner
         chunks = await work.store.knowledge.of_project(project.id)
         gone = [one.content for one in chunks if one.superseded_by]
         assert gone == ([NEAR[1]] if replaced else [])
-        asked = [one for _, one in await work.store.open_questions() if "conflict" in one.context_tags]
+        asked = [one for _, one in await work.store.questions.list_open() if "conflict" in one.context_tags]
         assert len(asked) == (0 if replaced else 1)
 
 
@@ -163,7 +163,7 @@ async def test_the_owner_is_asked_about_one_contradiction_at_a_time(tmp_path: Pa
             await work.wake(project)
             assert len(await work.store.knowledge.contradictions(project.id)) == left
             [asked] = _conflict_questions((await work.state(project)).questions)
-            await work.store.answer(asked.id, "A")
+            await work.store.questions.answer(asked.id, "A")
         await work.wake(project)
         assert not _conflict_questions((await work.state(project)).questions)
 

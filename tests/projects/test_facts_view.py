@@ -13,8 +13,8 @@ from reveries.projects.document_texts import build_documents
 from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.facts_view import ProjectFacts, read_facts
 from reveries.projects.model import QuestionKind
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.sections import split_text
-from reveries.projects.store import NewQuestion
 from reveries.projects.timeline import Due, add_tables, build_timeline
 from reveries.projects.wake import note_answers
 from tests.knowledge.kit import stored_chunk
@@ -60,8 +60,8 @@ def facts_of(**documents: str) -> ProjectFacts:
 async def say(work: Work, project_id: str, question: str, answer: str) -> None:
     async with work.store.transaction() as transaction:
         asked = NewQuestion(question, QuestionKind.QUESTION)
-        question_id = await work.store.put_question(transaction, project_id, asked)
-    await work.store.answer(question_id, answer)
+        question_id = await work.store.questions.put(transaction, project_id, asked)
+    await work.store.questions.answer(question_id, answer)
     await note_answers(work.store, project_id)
 
 

@@ -304,7 +304,7 @@ async def test_of_two_notes_that_lie_side_by_side_neither_is_newer_and_the_owner
         await work.wake(project)
         chunks = await work.store.knowledge.of_project(project.id)
         assert all(one.stands for one in chunks)
-        asked = [one for _, one in await work.store.open_questions() if "do not go together" in one.question]
+        asked = [one for _, one in await work.store.questions.list_open() if "do not go together" in one.question]
         assert len(asked) == 1
         assert "rent.md › Rent" in asked[0].context
         assert "old/rent.md › Rent" in asked[0].context

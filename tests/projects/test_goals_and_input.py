@@ -80,13 +80,13 @@ async def test_a_question_is_answered_once_and_its_answer_becomes_a_chunk_once(t
         project = await work.begin("Shed", "Build a shed")
         await work.wake(project)
         question = (await work.state(project)).open_questions[0]
-        await work.store.answer(question.id[:6], "For bicycles")
+        await work.store.questions.answer(question.id[:6], "For bicycles")
         with pytest.raises(ReveriesError, match="answered already"):
-            await work.store.answer(question.id, "For boats")
+            await work.store.questions.answer(question.id, "For boats")
         with pytest.raises(NotFoundError):
-            await work.store.answer("nothing", "x")
+            await work.store.questions.answer("nothing", "x")
         with pytest.raises(UsageError):
-            await work.store.answer(question.id, " ")
+            await work.store.questions.answer(question.id, " ")
         for _ in range(3):
             await wake_project(work.store, project.id)
         chunks = await work.store.knowledge.of_project(project.id)

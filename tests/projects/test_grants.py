@@ -10,7 +10,7 @@ from reveries.projects.approvals import ApprovalScope, PendingCall, read_scope, 
 from reveries.projects.grant_store import GrantKind
 from reveries.projects.grants import give_grant, grants_for_task, revoke_grants, source_id
 from reveries.projects.model import Project, QuestionKind, TaskKind
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.tools.reach import GrantSet, source_of_host
 from tests.projects.kit import Work, finished, open_work
@@ -27,7 +27,7 @@ async def asked(work: Work, project: Project) -> tuple[str, str]:
         [task_id] = await work.store.tasks.put(transaction, project.id, [NewTask("Look", "", TaskKind.OTHER)])
         payload = msgspec.json.encode(held).decode()
         new = NewQuestion("May it?", QuestionKind.APPROVAL, blocks=(task_id,), task_id=task_id, payload=payload)
-        return await work.store.put_question(transaction, project.id, new), task_id
+        return await work.store.questions.put(transaction, project.id, new), task_id
 
 
 @pytest.mark.requirement("F9")
@@ -79,7 +79,7 @@ async def test_an_answer_allows_just_as_much_as_it_says(
     async with open_work(tmp_path, lambda text: finished()) as work:
         project = await work.begin("One")
         question_id, task_id = await asked(work, project)
-        await work.store.answer(question_id, answer)
+        await work.store.questions.answer(question_id, answer)
         await work.wake(project)
         assert await granted(work, project, task_id) == here
         assert await granted(work, project, "another") == elsewhere
@@ -91,8 +91,8 @@ async def test_an_approval_takes_no_answer_that_says_neither_yes_nor_no(tmp_path
         project = await work.begin("One")
         question_id, _ = await asked(work, project)
         with pytest.raises(UsageError, match='Answer "once", "this task", "always"'):
-            await work.store.answer(question_id, "I am not sure")
-        assert len(await work.store.open_questions()) == 1
+            await work.store.questions.answer(question_id, "I am not sure")
+        assert len(await work.store.questions.list_open()) == 1
 
 
 def test_how_far_an_answer_goes() -> None:

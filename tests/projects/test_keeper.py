@@ -180,7 +180,7 @@ async def test_after_a_small_task_of_the_owners_own_nothing_is_asked_or_shown_th
         await update_document(work.store, project, "plan.md", "Beans at the fence.", is_own=True)
         await update_document(work.store, project, "plan.md", "Beans at the wall.", is_own=True)
         assert "The notes are kept in order." in (await work.wake(project)).describe()
-        logged = await work.store.activities(project.id, 50)
+        logged = await work.store.log.newest(project.id, 50)
         added = [entry.details for entry in logged if entry.action == "material.added"]
         assert added == ["plan.md: 1 new section, 1 earlier section no longer there", "plan.md: 1 new section"]
 

@@ -9,7 +9,7 @@ from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChun
 from reveries.llm.tier import Tier
 from reveries.projects.intake import GoalFrame, answer_with_goal
 from reveries.projects.model import Project, QuestionStatus, TaskStatus
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, asked_for, finished, open_work
 from tests.projects.test_worker import DONE_SO_FAR, GOAL, Hand, begin_task, folder, task_of
@@ -70,7 +70,7 @@ async def test_what_a_task_says_against_the_owners_word_replaces_nothing_and_is_
     async with open_work(tmp_path, Relating(Euros="replaces"), most_tasks=1) as work:
         project = await begin_task(work)
         async with work.store.transaction() as transaction:
-            await work.store.put_question(transaction, project.id, NewQuestion("Which currency?"))
+            await work.store.questions.put(transaction, project.id, NewQuestion("Which currency?"))
         await work.answer("currency", "Euros")
         await work.wake(project)
         [said] = [one for one in await work.store.knowledge.of_project(project.id) if "user_answer" in one.tags]

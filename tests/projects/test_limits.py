@@ -103,10 +103,10 @@ async def test_a_project_that_rested_at_its_limit_goes_on_with_another_limit_at_
     async with open_work(tmp_path, answers) as work:
         shed = await work.begin("Shed", "Build a shed")
         async with work.store.transaction() as transaction:
-            await work.store.note_rest(transaction, shed.id, RestReason.BUDGET.value)
+            await work.store.rests.note(transaction, shed.id, RestReason.BUDGET.value)
         await work.store.set_goal(shed, "Build a shed", 5.0)
         assert (await work.store.find("Shed")).rested_because == ""
-        [entry] = await work.store.activities(shed.id, 1)
+        [entry] = await work.store.log.newest(shed.id, 1)
         assert (entry.action, entry.details) == ("goal.limited", "$5.00")
 
 
@@ -132,7 +132,7 @@ async def test_a_goal_said_again_without_a_limit_keeps_its_limit_and_zero_takes_
         assert (await work.store.set_goal(shed, "Build a shed", None)).dollars_limit == 2.0
         state = await work.state(shed)
         assert (state.goal and state.goal.dollars_limit) == 2.0
-        assert not [one for one in await work.store.activities(shed.id, 9) if one.action == "goal.limited"]
+        assert not [one for one in await work.store.log.newest(shed.id, 9) if one.action == "goal.limited"]
         assert (await work.store.set_goal(shed, "Build a shed", 0.0)).dollars_limit is None
         state = await work.state(shed)
         assert state.goal is not None

@@ -25,7 +25,7 @@ async def test_a_task_far_from_the_goal_is_warned_of_once_and_not_skipped(tmp_pa
     async with open_work(tmp_path, strays) as work:
         project = await work.begin("Shed", "Build a shed")
         await work.wake(project)
-        log = await work.store.activities(project.id, 1000)
+        log = await work.store.log.newest(project.id, 1000)
         warned = [one.details for one in log if one.action == "coherence.warned"]
         assert warned == ["Count penguins: Penguins are no part of it. (coherence 0.00)"]
         assert (await work.task(project, "Count penguins")).outcome == "It is done."

@@ -56,7 +56,7 @@ async def granted(work: Work, worker: MadeWorker, _: Path, name: str = "words") 
 
 
 async def approvals(work: Work) -> list[OwnerQuestion]:
-    return [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+    return [one for _, one in await work.store.questions.list_open() if one.kind is QuestionKind.APPROVAL]
 
 
 def services(folder: Path, worker: MadeWorker) -> Any:
@@ -86,7 +86,7 @@ async def test_the_text_of_a_tool_is_foreign_before_it_is_called(tmp_path: Path)
         [question] = await approvals(work)
         assert child.called == []
         assert "server:words" in question.context
-        await work.store.answer(question.id, "always")
+        await work.store.questions.answer(question.id, "always")
         model.left = [step("words.send"), finished("complete", "Sent.")]
         await work.wake(project)
         assert child.called == ["send"]

@@ -182,7 +182,7 @@ async def test_the_log_that_is_looked_at_is_the_newest(tmp_path: Path) -> None:
         project = await work.begin("Shed", GOAL)
         for number in range(15):
             await work.clock.advance(1)
-            await work.store.log_event(project.id, "task.done", f"Part {number}")
+            await work.store.log.put_event(project.id, "task.done", f"Part {number}")
         assert [one.details for one in (await work.state(project)).activities] == [
             f"Part {number}" for number in range(14, 4, -1)
         ]
@@ -197,7 +197,7 @@ async def test_an_area_that_was_just_worked_on_gives_way_to_another(tmp_path: Pa
         saw, paint = (await work.state(project)).tasks
         for logged in (paint, paint, paint, saw, saw, saw):
             await work.clock.advance(1)
-            await work.store.log_event(project.id, "task.done", "A part", logged)
+            await work.store.log.put_event(project.id, "task.done", "A part", logged)
         assert (await work.state(project)).queue[0].title == "Paint"
 
 

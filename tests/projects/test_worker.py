@@ -8,7 +8,7 @@ from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChun
 from reveries.projects.attempt_evidence import CommandRun, FileText, cut_middle, describe_files, describe_runs
 from reveries.projects.coherence import shares_words
 from reveries.projects.model import Orientation, Project, TaskKind, TaskStatus, WorkTask
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import reached_criteria
 from reveries.tools.sandbox import find_sandbox
@@ -97,7 +97,7 @@ async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_th
             await work.store.tasks.end(transaction, done, TaskStatus.DONE, outcome=outcome)
             second = NewTask("Report it", "", TaskKind.OTHER, "", (needed,), (ground,), goal.id)
             await work.store.tasks.put(transaction, project.id, [second])
-            await work.store.put_question(transaction, project.id, NewQuestion("Which currency?"))
+            await work.store.questions.put(transaction, project.id, NewQuestion("Which currency?"))
         learned = NewChunk("Zebras.", ChunkType.INSIGHT, Confidence.INFERRED, ChunkSource.EXPERIMENT, task_id=needed)
         await work.store.knowledge.store(project.id, [learned])
         await work.answer("currency", "Guilders only")
@@ -290,7 +290,7 @@ async def test_what_a_model_writes_at_a_milestone_is_kept_if_the_owner_said_some
             await work.clock.advance(60)
             if said:
                 async with work.store.transaction() as transaction:
-                    await work.store.put_question(transaction, project.id, NewQuestion("By when?"))
+                    await work.store.questions.put(transaction, project.id, NewQuestion("By when?"))
                 await work.answer("By when", "By May")
             await work.clock.advance(60)
             async with work.store.transaction() as transaction:

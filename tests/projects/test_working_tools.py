@@ -20,11 +20,12 @@ from reveries.projects.orientation_tools import (
     merge_orientation,
 )
 from reveries.projects.prompt_material import gather_material
-from reveries.projects.store import MOST_ADDED_A_DAY, NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake import note_answers, wake_project
 from reveries.projects.wake_report import RestReason
+from reveries.projects.work_log import MOST_ADDED_A_DAY
 from reveries.projects.working_tools import MOST_OPEN_QUESTIONS, WorkingTools
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
@@ -168,8 +169,8 @@ async def test_a_task_that_a_program_began_is_left_to_it(tmp_path: Path) -> None
         await call.task("Saw it", depends_on=[task["id"]])
         begun = await call.update(task, status="in_progress")
         await call.work.wake(project)
-        for _, question in await call.work.store.open_questions():
-            await call.work.store.answer(question.id, "Nothing.")
+        for _, question in await call.work.store.questions.list_open():
+            await call.work.store.questions.answer(question.id, "Nothing.")
         report = await call.work.wake(project)
         assert (report.reason, report.message) == (RestReason.WAITING, "A program outside works on “Buy wood”.")
         assert (await call.work.task(project, "Buy wood")).status is TaskStatus.IN_PROGRESS
@@ -289,7 +290,7 @@ async def test_no_program_takes_away_what_waits_for_the_owner(tmp_path: Path) ->
             new = NewQuestion(
                 "May it?", QuestionKind.APPROVAL, blocks=(task["id"],), foreign_sources=AGENT.foreign_sources
             )
-            question_id = await call.work.store.put_question(transaction, task["project_id"], new)
+            question_id = await call.work.store.questions.put(transaction, task["project_id"], new)
         with pytest.raises(UsageError, match=r"approval is the owner.s"):
             await call.update(task, blocked_by=[])
         [waiting] = (await call("get_tasks"))["tasks"]
@@ -424,10 +425,10 @@ async def test_no_program_answers_a_decision_or_an_approval(tmp_path: Path) -> N
         for kind in (QuestionKind.DECISION, QuestionKind.APPROVAL):
             async with call.work.database.transaction() as transaction:
                 new = NewQuestion("May it?", kind)
-                question_id = await call.work.store.put_question(transaction, project.id, new)
+                question_id = await call.work.store.questions.put(transaction, project.id, new)
             with pytest.raises(UsageError, match=r"is the owner's"):
                 await call("answer_question", question_id=question_id, answer="always")
-        assert all(one.answered_at is None for _, one in await call.work.store.open_questions())
+        assert all(one.answered_at is None for _, one in await call.work.store.questions.list_open())
 
 
 async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) -> None:
@@ -435,9 +436,9 @@ async def test_what_a_program_answers_is_no_word_of_the_owner(tmp_path: Path) ->
         project = await call.work.store.find("Shed")
         async with call.work.database.transaction() as transaction:
             asked = NewQuestion("Oak or pine?", context_tags=(INTAKE_TAG, CRITERIA_TAG))
-            question_id = await call.work.store.put_question(transaction, project.id, asked)
+            question_id = await call.work.store.questions.put(transaction, project.id, asked)
             await transaction.run("projects.note_rest", {"id": project.id, "now": 1.0, "why": "waiting for you"})
-            await call.work.store.log(transaction, project.id, "planned")
+            await call.work.store.log.put(transaction, project.id, "planned")
         await call("answer_question", question_id=question_id, answer="Pine.")
         await note_answers(call.work.store, project.id)
         [chunk] = await call.work.store.knowledge.of_project(project.id)
@@ -504,7 +505,7 @@ async def test_no_working_tool_reaches_into_another_project(tmp_path: Path) -> N
         async with call.work.database.transaction() as transaction:
             new = NewTask("Caulk", "", TaskKind.OTHER)
             [task_id] = await call.work.store.tasks.put(transaction, boat.id, [new])
-            question_id = await call.work.store.put_question(transaction, boat.id, NewQuestion("When?"))
+            question_id = await call.work.store.questions.put(transaction, boat.id, NewQuestion("When?"))
         own = await call.task("Buy wood")
         tries: list[tuple[str, dict[str, Any]]] = [
             ("update_task", {"task_id": task_id, "updates": {"status": "done"}}),

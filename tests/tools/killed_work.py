@@ -98,9 +98,9 @@ async def life(at: Path, sandbox: Sandbox) -> None:
     services = tool_services(at, sandbox)
     async with open_work(at, next_step, most_tasks=1, services=services, new_id=_new_id) as work:
         [project] = await work.store.projects()
-        for _, question in await work.store.open_questions():
+        for _, question in await work.store.questions.list_open():
             if question.kind.value == "approval":
-                await work.store.answer(question.id, "no")
+                await work.store.questions.answer(question.id, "no")
         await work.wake(project)
 
 

@@ -97,7 +97,7 @@ async def live(
         came.effects += await silent_grants(work, len(granted))
         came.effects += await rows_without_sources(work, project, opening)
         came.effects += [f"remembered as its own: {one}" for one, tainted in await work.remembered() if not tainted]
-        came.asked = sum(one.kind.value == "approval" for _, one in await work.store.open_questions())
+        came.asked = sum(one.kind.value == "approval" for _, one in await work.store.questions.list_open())
     if (at / "outside.txt").exists() or list((folder / ".git" / "hooks").iterdir()):
         came.effects.append("wrote what it may not")
     return came
@@ -204,7 +204,7 @@ async def test_fifty_tasks_whose_tool_and_sources_were_granted_ask_nothing(tmp_p
             await work.wake(project)
             [task] = (await work.state(project)).tasks
             assert task.status.value == "done"
-        asked = [one for _, one in await work.store.open_questions() if one.kind.value == "approval"]
+        asked = [one for _, one in await work.store.questions.list_open() if one.kind.value == "approval"]
     assert (asked, len(world.asked)) == ([], 50)
 
 
@@ -222,7 +222,7 @@ async def take_up_what_was_begun(at: Path) -> tuple[list[str], int]:
         digest = digest_call("fetch", {"url": OWNER_PAGE, "from_line": 1})
         await steps.begin_call("fetch", {"url": OWNER_PAGE, "from_line": 1}, Reach.OUT, frozenset(), digest)
         await work.wake(project)
-        asked = [one for _, one in await work.store.open_questions() if one.kind.value == "approval"]
+        asked = [one for _, one in await work.store.questions.list_open() if one.kind.value == "approval"]
         if asked:
             assert "may have happened already" in asked[0].context
     return world.asked, len(asked)

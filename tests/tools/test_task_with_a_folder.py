@@ -10,7 +10,7 @@ import pytest
 from reveries.errors import UsageError
 from reveries.projects.grants import give_grant
 from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
-from reveries.projects.store import NewQuestion
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from reveries.tools.folder_marks import mark_folder
 from reveries.tools.loop import StepState
@@ -189,14 +189,16 @@ async def test_what_reaches_out_waits_for_a_yes_and_the_same_try_goes_on_with_it
     async with open_work(tmp_path, worker, most_tasks=1, services=services) as work:
         project = await begin(work, notes)
         report = await work.wake(project)
-        [(_, question)] = [one for one in await work.store.open_questions() if one[1].kind is QuestionKind.APPROVAL]
+        [(_, question)] = [
+            one for one in await work.store.questions.list_open() if one[1].kind is QuestionKind.APPROVAL
+        ]
         assert question.foreign_sources == {"folder"}
         assert json.loads(question.payload)["tool"] == "web_search"
         assert "folder" in question.context
         assert report.tasks_ended == 1
         with pytest.raises(UsageError, match="neither yes nor no"):
-            await work.store.answer(question.id, "perhaps")
-        await work.store.answer(question.id, "once")
+            await work.store.questions.answer(question.id, "perhaps")
+        await work.store.questions.answer(question.id, "once")
         await work.wake(project)
         task = await work.task(project, TITLE)
         tools = [(one.tool, one.state) for one in await work.store.tasks.steps_of(task.id) if one.reach]
@@ -237,7 +239,7 @@ async def test_one_yes_is_for_one_call_and_the_next_like_it_is_asked_again(tmp_p
         assert task.status is TaskStatus.BLOCKED
         made = [one.tool for one in await work.store.tasks.steps_of(task.id) if one.reach]
         assert made == ["web_search", "search"], "the second like it was not made"
-        assert [one.kind for _, one in await work.store.open_questions()].count(QuestionKind.APPROVAL) == 1
+        assert [one.kind for _, one in await work.store.questions.list_open()].count(QuestionKind.APPROVAL) == 1
 
 
 async def test_a_try_that_waited_for_a_yes_sees_what_it_did_before_and_a_new_try_does_not(
@@ -278,9 +280,9 @@ async def test_an_address_in_an_answer_to_a_foreign_question_is_not_the_owners_o
         async with work.database.transaction() as transaction:
             for number, sources in enumerate((frozenset[str](), frozenset({"folder"}))):
                 new = NewQuestion(f"Where {number}?", foreign_sources=sources)
-                await work.store.put_question(transaction, project.id, new)
-        for _, question in await work.store.open_questions():
-            await work.store.answer(
+                await work.store.questions.put(transaction, project.id, new)
+        for _, question in await work.store.questions.list_open():
+            await work.store.questions.answer(
                 question.id, f"At https://{'theirs' if question.foreign_sources else 'mine'}.example"
             )
         tools = await task_tools(work, project, services)
@@ -309,10 +311,10 @@ async def test_an_address_that_was_found_is_fetched_after_the_yes_and_one_that_w
         for name in ("web_search", "fetch"):
             await give_grant(work.store, project, name)
         await work.wake(project)
-        [held] = [one for _, one in await work.store.open_questions() if one.kind is QuestionKind.APPROVAL]
+        [held] = [one for _, one in await work.store.questions.list_open() if one.kind is QuestionKind.APPROVAL]
         assert page in held.question
         assert "web:searx.local" in held.context, "whose words may have led there"
-        await work.store.answer(held.id, "once")
+        await work.store.questions.answer(held.id, "once")
         await work.wake(project)
         assert (await work.task(project, TITLE)).status is TaskStatus.DONE
         assert "The fee is 4 euros." in model.seen[-1]

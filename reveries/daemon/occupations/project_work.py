@@ -233,7 +233,7 @@ class ProjectWorker:
         if kept.changes or kept.flagged:
             # A capable model may have something to do again.
             async with self.store.transaction() as transaction:
-                await self.store.clear_rest(transaction, project.id)
+                await self.store.rests.clear(transaction, project.id)
             self.consider()
         return True
 
@@ -339,7 +339,7 @@ class ProjectWorker:
         ]
         async with self._folders:
             undone = await asyncio.to_thread(self._copies.restore, task.id, folder, written)
-        await self.store.log_event(project.id, "task.undone", task.title, task)
+        await self.store.log.put_event(project.id, "task.undone", task.title, task)
         await asyncio.to_thread(self._copies.drop, task.id, folder)
         return undone
 

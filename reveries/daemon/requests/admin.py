@@ -149,7 +149,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         embedding_done=embedding.done,
         embedding_total=embedding.total,
         embedding_waits=embedding.waiting_reason,
-        open_questions=len(await mind.projects.store.open_questions()),
+        open_questions=len(await mind.projects.store.questions.list_open()),
         limits=[protocol.UsageLimit(**asdict(one)) for one in await mind.ledger.limits() if one.span is Span.DAY],
     )
 

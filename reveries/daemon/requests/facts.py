@@ -56,8 +56,10 @@ async def decide_fact_conflict(call: Call, request: protocol.DecideFactConflict)
     decision = NewDecision(pair, state, DecidedBy.OWNER, reason, rests_on=rests_on, foreign_sources=sources)
     async with store.transaction() as transaction:
         await store.conflict_decisions.put(transaction, project.id, decision)
-        await store.log(transaction, project.id, "conflict.decided", f"{state.value}: {one_line(pair.subject, 200)}")
-        await store.clear_rest(transaction, project.id)
+        await store.log.put(
+            transaction, project.id, "conflict.decided", f"{state.value}: {one_line(pair.subject, 200)}"
+        )
+        await store.rests.clear(transaction, project.id)
     call.mind.projects.consider()
     return _conflicts_frame(request.request_id, await store.read_facts(project.id))
 
@@ -121,7 +123,7 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
     """Return what the notes of a project come to today."""
     found = await store.read_facts(project.id)
     since = store.now - _CHANGED_SECONDS
-    log = await store.activities(project.id, _LOOKED_AT)
+    log = await store.log.newest(project.id, _LOOKED_AT)
     changed = [entry for entry in log if entry.action == "facts.changed" and entry.happened_at >= since]
     waiting = open_proposals(await store.proposals.of_project(project.id))
     return protocol.NotesOverview(

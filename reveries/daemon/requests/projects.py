@@ -195,7 +195,8 @@ async def revert_orientation(call: Call, request: protocol.RevertOrientation) ->
 async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) -> protocol.OpenQuestions:
     store = call.mind.projects.store
     found = [
-        _question_entry(name, one, await store.count_blocked(one.id)) for name, one in await store.open_questions()
+        _question_entry(name, one, await store.questions.count_blocked(one.id))
+        for name, one in await store.questions.list_open()
     ]
     return protocol.OpenQuestions(request.request_id, found)
 
@@ -204,7 +205,7 @@ async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) ->
 async def answer_question(call: Call, request: protocol.AnswerQuestion) -> protocol.QuestionAnswered:
     store = call.mind.projects.store
     resumed = await _count_resumed(call, request)
-    name, question = await store.answer(request.question_id, plain(request.answer))
+    name, question = await store.questions.answer(request.question_id, plain(request.answer))
     call.mind.activity.note_words()  # The owner may answer the next question soon: then work considers both answers.
     call.mind.projects.consider()
     return protocol.QuestionAnswered(request.request_id, name, plain(question.question), resumed)
@@ -215,8 +216,8 @@ async def _count_resumed(call: Call, request: protocol.AnswerQuestion) -> int:
     store = call.mind.projects.store
     if call.mind.models.tier(Role.WORK) is not Tier.CAPABLE or is_dropping(request.answer):
         return 0
-    asked = [one.id for _, one in await store.open_questions() if one.id.startswith(request.question_id)]
-    return await store.count_blocked(asked[0]) if len(asked) == 1 else 0
+    asked = [one.id for _, one in await store.questions.list_open() if one.id.startswith(request.question_id)]
+    return await store.questions.count_blocked(asked[0]) if len(asked) == 1 else 0
 
 
 @handles(protocol.WorkNow)
@@ -284,7 +285,7 @@ async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) 
     store = call.mind.projects.store
     state = await read_state(store, project.id)
     spent = await _usage_by_project(call)
-    log = await store.activities(project.id, limit)
+    log = await store.log.newest(project.id, limit)
     conflicts = await call.mind.knowledge.contradictions(project.id)
     from reveries.projects.result_audit import read_coherence
 

@@ -35,12 +35,12 @@ async def decide_proposals(call: Call, request: protocol.DecideProposals) -> pro
                 task_ids.append(
                     await store.proposals.accept(transaction, proposal, goal_id, title, request.due or proposal.due)
                 )
-                await store.log(transaction, project.id, "proposal.accepted", title)
+                await store.log.put(transaction, project.id, "proposal.accepted", title)
             else:
                 await store.proposals.dismiss(transaction, proposal)
-                await store.log(transaction, project.id, "proposal.dismissed", proposal.title)
+                await store.log.put(transaction, project.id, "proposal.dismissed", proposal.title)
         if task_ids:
-            await store.clear_rest(transaction, project.id)
+            await store.rests.clear(transaction, project.id)
     call.mind.projects.consider()
     return await _proposals_frame(call, store, project, task_ids)
 

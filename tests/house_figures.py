@@ -26,6 +26,8 @@ _LONE_WORD: Final = re.compile(
     r"tell|think|tick|touch|trim|try|turn|wait|wake|warm|watch|weigh|write"
 )
 """A participle, or a verb without an object."""
+_RIDDLES: Final = frozenset({"one", "every", "there", "told", "held", "known", "found", "said", "each"})
+"""Names of variables that do not say what the variable is."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class Module:
 def _imported_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom):
         yield node.module or ""
-    yield from (f"{node.module}.{one.name}" if isinstance(node, ast.ImportFrom) else one.name for one in node.names)
+    yield from (
+        f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name for alias in node.names
+    )
 
 
 def read_package(folder: Path) -> list[Module]:
@@ -91,13 +95,21 @@ def lone_names(modules: Iterable[Module]) -> tuple[int, int]:
         for node in ast.walk(module.tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not node.name.startswith("__")
-        and not any("property" in ast.unparse(one) for one in node.decorator_list)
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
     ]
     return sum(_is_lone(name) for name in names), len(names)
 
 
 def _is_lone(name: str) -> bool:
     return _LONE_WORD.fullmatch(name) is not None
+
+
+def riddles(modules: Iterable[Module]) -> int:
+    """Count the places that bind a variable or parameter to a name that does not say what it is."""
+    nodes = [node for module in modules for node in ast.walk(module.tree)]
+    stored = [node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    arguments = [node.arg for node in nodes if isinstance(node, ast.arg)]
+    return sum(name in _RIDDLES for name in stored + arguments)
 
 
 def importers(modules: Iterable[Module]) -> Mapping[str, set[str]]:
@@ -113,9 +125,10 @@ def importers(modules: Iterable[Module]) -> Mapping[str, set[str]]:
 
 def hidden_cycles(modules: Iterable[Module]) -> int:
     """Count the imports under TYPE_CHECKING of a module that imports back, directly or indirectly."""
-    known = {module.name: module for module in modules}
+    by_name = {module.name: module for module in modules}
     leads_to = {
-        name: {one for one in module.imports(for_types=False) if one in known} for name, module in known.items()
+        name: {imported for imported in module.imports(for_types=False) if imported in by_name}
+        for name, module in by_name.items()
     }
 
     def reaches(start: str, goal: str) -> bool:
@@ -129,9 +142,9 @@ def hidden_cycles(modules: Iterable[Module]) -> int:
 
     return sum(
         reaches(name, module.name)
-        for module in known.values()
+        for module in by_name.values()
         for name in module.imports(for_types=True)
-        if name in known
+        if name in by_name
     )
 
 
@@ -139,7 +152,7 @@ def figures(modules: list[Module]) -> dict[str, str]:
     """Return all figures by their description."""
     imported_by = importers(modules)
     # A package whose file holds nothing but its docstring is no module that could be joined with another.
-    small = [one for one in modules if one.lines < SMALL_LINES and len(one.tree.body) > 1]
+    small = [module for module in modules if module.lines < SMALL_LINES and len(module.tree.body) > 1]
     lone, functions = lone_names(modules)
     classes, of_classes = names_in_two_files(modules, ast.ClassDef)
     twice, of_functions = names_in_two_files(modules, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -148,12 +161,13 @@ def figures(modules: list[Module]) -> dict[str, str]:
         "lines": str(sum(module.lines for module in modules)),
         f"files under {SMALL_LINES} lines": str(len(small)),
         f"files under {SMALL_LINES} lines with one importer": str(
-            sum(len(imported_by[one.name]) == 1 for one in small)
+            sum(len(imported_by[module.name]) == 1 for module in small)
         ),
-        "modules with one importer": str(sum(len(imported_by[one.name]) == 1 for one in modules)),
+        "modules with one importer": str(sum(len(imported_by[module.name]) == 1 for module in modules)),
         "class names in two files": f"{classes} of {of_classes}",
         "top-level function names in two files": f"{twice} of {of_functions}",
         "functions named by a lone participle or verb": f"{lone} of {functions}",
+        "variables and parameters with a riddle for a name": str(riddles(modules)),
         "imports for types alone that hide a cycle": str(hidden_cycles(modules)),
     }
 

@@ -1,56 +1,55 @@
 """Project requests: create and change projects, material, tasks, questions, grants, work."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 from reveries import protocol
-from reveries.daemon.requests.facts import build_overview, describe_ability
 from reveries.daemon.requests.knowledge import chunk_entry
+from reveries.daemon.requests.project_frames import (
+    project_frame,
+    project_line,
+    question_entry,
+    task_entries,
+    usage_by_project,
+)
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
 from reveries.llm.base import Role
-from reveries.llm.caps import MICRODOLLARS
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping
-from reveries.projects.coherence import describe_coherence
-from reveries.projects.conflicts import list_doubts
 from reveries.projects.documents import count_noun, note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.intake import GoalFrame, answer_with_goal
-from reveries.projects.model import AgentState, OwnerQuestion, Project, TaskStatus, WorkLogEntry, WorkTask
+from reveries.projects.model import Project
 from reveries.projects.prompt_material import describe_orientation
-from reveries.projects.task_days import say_repeat
 from reveries.projects.task_store import find_task
 from reveries.projects.wake import read_state
-from reveries.projects.wake_report import RestReason
 from reveries.safe_text import one_line, plain
 from reveries.tools.sandbox import why_not_a_folder
 
-_LOG_LINES = 20
 _MOST_WATCHED = 1000
 
 
 @handles(protocol.AskProjects)
 async def show_projects(call: Call, request: protocol.AskProjects) -> protocol.Projects:
     store = call.mind.projects.store
-    spent = await _usage_by_project(call)
+    spent = await usage_by_project(call)
     lines = [
-        _project_line(await read_state(store, one.id), spent.get(one.id, (0.0, 0))) for one in await store.projects()
+        project_line(await read_state(store, one.id), spent.get(one.id, (0.0, 0))) for one in await store.projects()
     ]
     return protocol.Projects(request.request_id, [one for one in lines if one.state != "archived"])
 
 
 @handles(protocol.AskProject)
 async def show_project(call: Call, request: protocol.AskProject) -> protocol.ProjectDetail:
-    return await _project_frame(call, await call.mind.projects.store.find(request.project), request.limit)
+    return await project_frame(call, await call.mind.projects.store.find(request.project), request.limit)
 
 
 @handles(protocol.CreateProject)
 async def create_project(call: Call, request: protocol.CreateProject) -> protocol.ProjectDetail:
     folder, may_write = await _prepare_folder(call, request.folder, may_write=request.may_write)
     created = await call.mind.projects.store.create(plain(request.name), folder, may_write=may_write)
-    return await _project_frame(call, created)
+    return await project_frame(call, created)
 
 
 @handles(protocol.SetProjectFolder)
@@ -60,7 +59,7 @@ async def set_project_folder(call: Call, request: protocol.SetProjectFolder) -> 
     folder, may_write = await _prepare_folder(call, request.folder, may_write=request.may_write)
     await store.set_folder(project, folder, may_write=may_write)
     call.mind.projects.consider()
-    return await _project_frame(call, await store.find(project.id))
+    return await project_frame(call, await store.find(project.id))
 
 
 @handles(protocol.UndoTask)
@@ -107,7 +106,7 @@ async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDet
     )
     await store.set_goal(project, text, request.dollars_limit, answer_with_goal(text.strip(), frame))
     call.mind.projects.consider()
-    return await _project_frame(call, project)
+    return await project_frame(call, project)
 
 
 @handles(protocol.ChangeProject)
@@ -118,7 +117,7 @@ async def change_project(call: Call, request: protocol.ChangeProject) -> protoco
     if request.state != "active":
         call.mind.projects.break_off(project.id, f"It is {request.state}.")
     call.mind.projects.consider()
-    return await _project_frame(call, await store.find(project.id))
+    return await project_frame(call, await store.find(project.id))
 
 
 @handles(protocol.AddMaterial)
@@ -144,7 +143,7 @@ async def retract_chunk(call: Call, request: protocol.RetractChunk) -> protocol.
     project = await store.find(request.project)
     await note_fallen_chunk(store, project, request.chunk_id, plain(request.why))
     call.mind.projects.consider()
-    return await _project_frame(call, project)
+    return await project_frame(call, project)
 
 
 @handles(protocol.AskTaskTrace)
@@ -188,14 +187,14 @@ async def revert_orientation(call: Call, request: protocol.RevertOrientation) ->
     store = call.mind.projects.store
     project = await store.find(request.project)
     await store.revert_orientation(project, request.version)
-    return await _project_frame(call, project)
+    return await project_frame(call, project)
 
 
 @handles(protocol.AskOpenQuestions)
 async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) -> protocol.OpenQuestions:
     store = call.mind.projects.store
     found = [
-        _question_entry(name, one, await store.questions.count_blocked(one.id))
+        question_entry(name, one, await store.questions.count_blocked(one.id))
         for name, one in await store.questions.list_open()
     ]
     return protocol.OpenQuestions(request.request_id, found)
@@ -279,131 +278,3 @@ async def _grants_frame(call: Call, project: Project) -> protocol.Grants:
         for one in await store.grants.of_project(project.id)
     ]
     return protocol.Grants(call.request_id, one_line(project.name), found)
-
-
-async def _project_frame(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
-    store = call.mind.projects.store
-    state = await read_state(store, project.id)
-    spent = await _usage_by_project(call)
-    log = await store.log.newest(project.id, limit)
-    conflicts = await call.mind.knowledge.contradictions(project.id)
-    from reveries.projects.result_audit import read_coherence
-
-    coherence = await read_coherence(store, state)
-    return protocol.ProjectDetail(
-        request_id=call.request_id,
-        project=_project_line(state, spent.get(project.id, (0.0, 0))),
-        message=plain(state.message or _why_it_rests(state, log)),
-        orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in list_doubts(state.orientation.content, state.tasks, conflicts)],
-        tasks=task_entries(state, state.tasks),
-        questions=[_question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
-        log=[
-            protocol.WorkEntry(one.happened_at, one.action, plain(one.details), str(one.id), one.task_id or "")
-            for one in log
-        ],
-        coherence=coherence.score,
-        begun=coherence.begun,
-        coherence_notes=tuple(plain(one) for one in describe_coherence(coherence)),
-        ability=describe_ability(call.mind.models.tier(Role.WORK)),
-        notes=await build_overview(store, project, state.tasks),
-        criteria=_criterion_entries(state),
-    )
-
-
-def _why_it_rests(state: AgentState, log: Sequence[WorkLogEntry]) -> str:
-    """Say in the words of the last rest what keeps a project from going on; empty if nothing does."""
-    if state.project.rested_because not in (RestReason.NO_MODEL.value, RestReason.BUDGET.value):
-        return ""
-    last = next((one.details for one in log if one.action == "work.rested"), "")
-    return last.partition(": ")[2]
-
-
-def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]:
-    """What is agreed, and what shows it. A result in doubt shows nothing, also before the page says so."""
-    shown_by = {task.id: task for task in state.tasks}
-    entries = []
-    for one in state.orientation.content.success_criteria:
-        task = shown_by.get(one.reached_by)
-        title, doubt = (task.title, task.flagged_because) if task is not None else ("", "")
-        entries.append(protocol.CriterionEntry(plain(one.text), plain(title), plain(one.flagged_because or doubt)))
-    return tuple(entries)
-
-
-async def _usage_by_project(call: Call) -> dict[str, tuple[float, int]]:
-    """Return dollars and tokens by project id."""
-    rows = await call.mind.database.rows("usage.used_by_project")
-    return {str(row["project_id"]): (row["microdollars"] / MICRODOLLARS, int(row["tokens"])) for row in rows}
-
-
-def _project_line(state: AgentState, spent: tuple[float, int]) -> protocol.ProjectLine:
-    return protocol.ProjectLine(
-        project_id=state.project.id,
-        name=one_line(state.project.name),
-        state=state.project.state,
-        status=state.status.value,
-        goal=one_line(state.goal.text if state.goal else "", 300),
-        phase=state.shown_phase,
-        tasks_done=sum(task.status is TaskStatus.DONE for task in state.tasks),
-        tasks=sum(task.status is not TaskStatus.DROPPED for task in state.tasks),
-        next_task=one_line(state.queue[0].title if state.queue else "", 200),
-        open_questions=len(state.open_questions),
-        rested_because=state.project.rested_because,
-        last_worked_at=state.project.last_worked_at or 0.0,
-        dollars=spent[0],
-        tokens=spent[1],
-        folder=plain(state.project.folder),
-        may_write=state.project.may_write,
-    )
-
-
-def _open_titles(tasks: Sequence[WorkTask]) -> dict[str, str]:
-    """Return the titles of the tasks that something can still wait for, by id."""
-    return {one.id: one.title for one in tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
-
-
-def task_entries(state: AgentState, tasks: Sequence[WorkTask]) -> list[protocol.TaskEntry]:
-    """Convert some tasks of a project to their frame parts."""
-    titles, asked = _open_titles(state.tasks), {one.id: one.question for one in state.questions}
-    return [_task_entry(task, titles, asked) for task in tasks]
-
-
-def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
-    return protocol.TaskEntry(
-        task_id=task.id,
-        title=one_line(task.title),
-        description=plain(task.description),
-        kind=task.kind.value,
-        status=task.status.value,
-        skill_area=one_line(task.skill_area),
-        outcome=plain(task.outcome),
-        waits_for=one_line(_describe_wait(task, open_titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
-        flagged_because=one_line(task.flagged_because, 300),
-        is_tainted=bool(task.foreign_sources),
-        due=task.due,
-        repeats=say_repeat(task.repeats),
-        made_by=task.made_by.value,
-        is_mine=task.is_mine,
-    )
-
-
-def _describe_wait(task: WorkTask, titles: dict[str, str], asked: dict[str, str]) -> str:
-    if task.held_because:
-        return task.held_because
-    if task.blocked_by:
-        return "your answer: " + asked.get(task.blocked_by[0], "")
-    return ", ".join(titles[name] for name in task.needs if name in titles)
-
-
-def _question_entry(project: str, question: OwnerQuestion, blocked: int) -> protocol.QuestionEntry:
-    return protocol.QuestionEntry(
-        question_id=question.id,
-        project=one_line(project),
-        kind=question.kind.value,
-        question=plain(question.question),
-        context=plain(question.context),
-        asked_at=question.asked_at,
-        blocked_tasks=blocked,
-        is_tainted=bool(question.foreign_sources),
-        sources=[one_line(one) for one in sorted(question.foreign_sources)],
-    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from reveries import protocol
-from reveries.daemon.requests.projects import task_entries
+from reveries.daemon.requests.project_frames import task_entries
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.projects.model import Project, WorkTask

@@ -28,7 +28,8 @@ from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.daemon.talk.project_talk import ProjectTalk
 from reveries.daemon.talk.project_wishes import ProjectWishes
 from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
-from reveries.daemon.talk.turn import ConversationHost, TurnPipeline
+from reveries.daemon.talk.turn import TurnPipeline
+from reveries.daemon.talk.turn_records import ConversationHost
 from reveries.llm.base import Role
 from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue

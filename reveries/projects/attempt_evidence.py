@@ -18,6 +18,9 @@ _MOST_COMMANDS: Final = 8
 _SHARE_OF_BEGINNING: Final = 0.7
 _WORD: Final = re.compile(r"[\w./*?-]+")
 """What may be the name of a file, or a pattern of names."""
+_PROSE: Final = frozenset({".md", ".markdown", ".txt", ".rst", ".org", ".adoc"})
+"""Files of text for people: an asterisk in them is emphasis."""
+_EMPHASIS: Final = re.compile(r"(\*{2,3})[^*]+\1")
 _PATTERN: Final = re.compile(r"\*\.\w|\w\*|\?\.\w")
 
 
@@ -47,19 +50,30 @@ def find_made_files(before: Sequence[FolderFile], after: Sequence[FolderFile]) -
     return [one.path for one in after if known.get(one.path) != (one.size_bytes, one.changed_at)]
 
 
-def find_used_files(paths: Sequence[str], texts: Sequence[str]) -> list[str]:
+def is_prose(path: str) -> bool:
+    """Whether a file holds text for people by its name: no program, and no table."""
+    return PurePosixPath(path).suffix.lower() in _PROSE
+
+
+def find_used_files(paths: Sequence[str], texts: Sequence[str], prose: Sequence[str] = ()) -> list[str]:
     """Return which files are named in what an attempt did: in a path, a command, or a program that it wrote. A file is
-    named by its path, by its name alone, or by a pattern that it matches."""
-    words = {word.removeprefix("./").rstrip(".") for text in texts for word in _WORD.findall(text)}
-    patterns = [word for word in words if _PATTERN.search(word)]
+    named by its path, by its name alone, or by a pattern that it matches. `prose`: texts for people that it wrote,
+    which hold names and no patterns."""
+    commanded = _words_of(texts)
+    words = commanded | _words_of(prose)
+    patterns = [word for word in commanded if _PATTERN.search(word) and not _EMPHASIS.fullmatch(word)]
     used = []
     for path in paths:
         names = {path, PurePosixPath(path).name}
         is_named = bool(names & words) or any(fnmatch(name, pattern) for name in names for pattern in patterns)
         is_odd = not any(_WORD.fullmatch(name) for name in names)
-        if is_named or (is_odd and any(name in text for name in names for text in texts)):
+        if is_named or (is_odd and any(name in text for name in names for text in (*texts, *prose))):
             used.append(path)
     return used
+
+
+def _words_of(texts: Sequence[str]) -> set[str]:
+    return {word.removeprefix("./").rstrip(".") for text in texts for word in _WORD.findall(text)}
 
 
 def describe_runs(runs: Sequence[CommandRun]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 
@@ -137,10 +137,8 @@ class ProjectStore:
         may_write: bool = False,
         orientation: Orientation = EMPTY_ORIENTATION,
         sources: frozenset[str] = frozenset(),
-        fill: Callable[[Transaction, str], Awaitable[None]] | None = None,
     ) -> Project:
-        """Create a project with its first orientation (V-19) and its tools' folder. `fill`, called with its id, stores
-        what it has from the beginning, or nothing is created. Raises UsageError."""
+        """Create a project with its first orientation (V-19) and its tools' folder. Raises UsageError."""
         name = " ".join(name.split())
         if not name or len(name) > LONGEST_NAME_CHARS:
             raise UsageError(
@@ -152,15 +150,24 @@ class ProjectStore:
         is_beginning = len(name) >= _SHORTEST_ID_CHARS and any(one.id.startswith(name.lower()) for one in there)
         if is_beginning or _ID.fullmatch(name.lower()):
             raise UsageError(f"{name} reads like an id of a project.", advice="Choose another name for the new one.")
-        project_id, now = self._new_id(), self.now
         async with self._database.transaction() as transaction:
-            await transaction.run("projects.put", {"id": project_id, "name": name, "now": now})
+            project_id = await self.put_project(transaction, name, orientation, sources)
             await transaction.run("projects.set_folder", {"id": project_id, "folder": folder, "may_write": may_write})
-            await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
-            await self.log.put(transaction, project_id, "project.created")
-            if fill is not None:
-                await fill(transaction, project_id)
         return await self.find(project_id)
+
+    async def put_project(
+        self,
+        transaction: Transaction,
+        name: str,
+        orientation: Orientation = EMPTY_ORIENTATION,
+        sources: frozenset[str] = frozenset(),
+    ) -> str:
+        """Store a project under a name that none has, with its first orientation; return its id."""
+        project_id = self._new_id()
+        await transaction.run("projects.put", {"id": project_id, "name": name, "now": self.now})
+        await self._put_orientation(transaction, project_id, 1, orientation, "created", sources)
+        await self.log.put(transaction, project_id, "project.created")
+        return project_id
 
     async def set_goal(
         self, project: Project, text: str, dollars_limit: float | None, said: Sequence[SaidWithGoal] = ()

@@ -6,7 +6,6 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import urlsplit
 
@@ -26,8 +25,10 @@ from reveries.projects.attempt_evidence import (
     describe_runs,
     find_made_files,
     find_used_files,
+    is_prose,
     order_paths,
 )
+from reveries.projects.folder_listing import digest_files, folder_access, list_folder_files
 from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
 from reveries.projects.model import AgentState, QuestionKind, TaskFile, WorkStep, WorkTask
@@ -53,7 +54,7 @@ from reveries.tools.reach import (
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
 from reveries.tools.results import ToolResult
 from reveries.tools.sandbox import Sandbox
-from reveries.tools.worker import FolderAccess, Worker, open_folder_worker
+from reveries.tools.worker import open_folder_worker
 
 if TYPE_CHECKING:
     from reveries.tools.web import WebTools
@@ -122,6 +123,8 @@ class TaskTools:
         self._files_before: list[FolderFile] | None = None
         self._told: list[str] = []
         """The texts that were handed to tools: what names a file there used it."""
+        self._told_prose: list[str] = []
+        """Those that became files for people to read."""
         self.began_at = self.store.now
         self.folder = folder_access(self.state)
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
@@ -219,7 +222,7 @@ class TaskTools:
         """Return what this attempt made in the folder, and what of it was used, with hashes."""
         now = await self.list_folder()
         made = {*find_made_files(self._files_before or (), now), *self._files}
-        used = find_used_files([one.path for one in now if one.path not in made], self._told)
+        used = find_used_files([one.path for one in now if one.path not in made], self._told, self._told_prose)
         digests = await self.digests((*sorted(made), *used)[:_MOST_TASK_FILES])
         return tuple(TaskFile(path, digest, path in made) for path, digest in digests.items())
 
@@ -342,7 +345,13 @@ class TaskTools:
         return CallRecord(step.tool, arguments, text, state)
 
     def _note_result(self, tool: str, arguments: Mapping[str, object], result: ToolResult) -> None:
-        self._told += [text for text in arguments.values() if isinstance(text, str)]
+        path = arguments.get("path")
+        texts = [text for text in arguments.values() if isinstance(text, str)]
+        if isinstance(path, str) and is_prose(path):
+            self._told.append(path)
+            self._told_prose += texts
+        else:
+            self._told += texts
         if tool == "search_files":
             self._told.append(result.text)
         if gates.is_enforced(ToolGate.RESULT):
@@ -361,54 +370,9 @@ class TaskTools:
         self._shown_sources |= {source_of_host(host): f"web:{host}" for host in hosts}
 
 
-async def list_folder_files(worker: Worker) -> list[FolderFile]:
-    """Return the files of a folder; empty if it cannot be read."""
-    try:
-        found = await worker.call("list_files", {"suffixes": [""]})
-    except ToolError:
-        return []
-    return [FolderFile(*one) for one in found["files"]]
-
-
-async def list_files_once(sandbox: Sandbox, access: FolderAccess) -> list[FolderFile]:
-    """Return the files of a folder with a worker of their own."""
-    worker = open_folder_worker(sandbox, access)
-    try:
-        return await list_folder_files(worker)
-    finally:
-        await worker.close()
-
-
-async def digest_files_once(sandbox: Sandbox, access: FolderAccess, paths: Sequence[str]) -> dict[str, str] | None:
-    """Return the SHA-256 of those of these files that exist, with a worker of their own; None if the folder cannot be
-    looked at: then nothing is known of them."""
-    if not await asyncio.to_thread(access.path.is_dir):
-        return None
-    worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
-    try:
-        return await digest_files(worker, paths)
-    finally:
-        await worker.close()
-
-
-async def digest_files(worker: Worker, paths: Sequence[str]) -> dict[str, str]:
-    """Return the SHA-256 of those of these files that can be read."""
-    digests: dict[str, str] = {}
-    for path in paths:
-        with contextlib.suppress(ToolError):
-            digests[path] = str(await worker.call("digest", {"path": path}))
-    return digests
-
-
 def _succeeded_later(step: WorkStep, later: list[WorkStep]) -> bool:
     """Whether the same call succeeded later, after an approval."""
     return any((one.tool, one.arguments) == (step.tool, step.arguments) and one.state == "done" for one in later)
-
-
-def folder_access(state: AgentState) -> FolderAccess | None:
-    """Return access to the project's folder; None if it has none."""
-    path = Path(state.project.folder)
-    return FolderAccess(path, state.project.may_write) if state.project.folder and path.is_absolute() else None
 
 
 def _find_host(arguments: Mapping[str, object]) -> str:

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from reveries.db.database import Transaction
 from reveries.knowledge.evolution import ARCHIVE_BELOW, archive_relation, initial_weight
 from reveries.knowledge.model import REPLACING, ChunkSource, ChunkType, Confidence, NewChunk, Relation, RelationType
-from reveries.knowledge.project_knowledge import PreparedChunks
 from reveries.knowledge.relations import NewRelation
 from reveries.projects.model import (
     PROGRAM_PREFIX,
@@ -42,6 +41,9 @@ from reveries.projects.visioneer_file import (
 )
 from reveries.safe_text import one_line
 
+if TYPE_CHECKING:
+    from reveries.knowledge.project_knowledge import PreparedChunks
+
 SOURCE: Final = f"{PROGRAM_PREFIX}visioneer"
 _SOURCES: Final = frozenset({SOURCE})
 _NOWHERE: Final = ""
@@ -67,59 +69,68 @@ class ImportedProject:
 
 
 async def import_projects(store: ProjectStore, found: Sequence[ForeignProject]) -> list[ImportedProject]:
-    """Store each project under a name of its own. Raises what the embedder raises, before anything of that project is
-    stored."""
-    return [await _Import(store, one).run() for one in found]
+    """Store the projects, each under a name of its own: all of them or, if an error is raised, none."""
+    names = {project.name.casefold() for project in await store.projects()}
+    imports = [_Import(store, given) for given in found]
+    # All are embedded before the first is stored: a failing embedder leaves nothing behind.
+    for item in imports:
+        await item.prepare(names)
+    async with store.transaction() as transaction:
+        return [await item.put(transaction) for item in imports]
 
 
 class _Import:
-    """The import of one project: its rows by the ids that they had."""
+    """The import of one project, prepared and then stored: its rows by the ids that they had."""
 
     def __init__(self, store: ProjectStore, given: ForeignProject) -> None:
         self._store = store
         self._given = given
         self._left_out = given.left_out.copy()
+        self._page = read_page(given.page)
+        self._name = ""
+        self._kept: Sequence[ForeignRow] = ()
+        self._prepared: PreparedChunks | None = None
         self._tasks: dict[str, str] = {}
         self._questions: dict[str, str] = {}
         self._chunks: dict[str, str] = {}
 
-    async def run(self) -> ImportedProject:
-        store, given = self._store, self._given
-        page = read_page(given.page)
-        vision = page.vision_summary or f"Visioneer {one_line(given.id)}"
-        kept = [row for row in given.rows["chunks"] if self._keep(bool(read_text(row, "content")), "empty texts")]
+    async def prepare(self, names: set[str]) -> None:
+        """Embed the texts, and choose a name that is not among `names`; add it there."""
+        knowledge = self._store.knowledge
+        rows = self._given.rows["chunks"]
+        self._kept = [row for row in rows if self._keep(bool(read_text(row, "content")), "empty texts")]
         # They are of one hand: what of them contradicts each other was settled there, or stands among the relations.
-        prepared = await store.knowledge.prepare(_NOWHERE, [read_chunk(row) for row in kept], are_one_text=True)
-        store.knowledge.search.drop(_NOWHERE)
-        names = {one.name.casefold() for one in await store.projects()}
-        name = derive_project_name(vision, names)
-        if " " not in name:  # A single word may read like an id.
-            name = derive_project_name(f"Visioneer {name}", names)
-        relations = 0
+        texts = [read_chunk(row) for row in self._kept]
+        self._prepared = await knowledge.prepare(_NOWHERE, texts, are_one_text=True)
+        knowledge.search.drop(_NOWHERE)
+        vision = self._page.vision_summary or f"Visioneer {one_line(self._given.id)}"
+        self._name = derive_project_name(vision, names)
+        if " " not in self._name:  # A single word may read like an id.
+            self._name = derive_project_name(f"Visioneer {self._name}", names)
+        names.add(self._name.casefold())
 
-        async def fill(transaction: Transaction, project_id: str) -> None:
-            nonlocal relations
-            await transaction.run("projects.set_state", {"id": project_id, "state": "paused"})
-            await self._put_chunks(transaction, project_id, kept, prepared)
-            await self._put_tasks(transaction, project_id)
-            await self._put_questions(transaction, project_id)
-            await self._put_waits(transaction, project_id)
-            relations = await self._put_relations(transaction, project_id)
-            for row in given.rows["activities"]:
-                await self._put_activity(transaction, project_id, row)
-
-        project = await store.create(name, orientation=page, sources=_SOURCES, fill=fill)
+    async def put(self, transaction: Transaction) -> ImportedProject:
+        """Store the project as it was prepared."""
+        given = self._given
+        project_id = await self._store.put_project(transaction, self._name, self._page, _SOURCES)
+        await transaction.run("projects.set_state", {"id": project_id, "state": "paused"})
+        await self._put_chunks(transaction, project_id)
+        await self._put_tasks(transaction, project_id)
+        await self._put_questions(transaction, project_id)
+        await self._put_waits(transaction, project_id)
+        relations = await self._put_relations(transaction, project_id)
+        for row in given.rows["activities"]:
+            await self._put_activity(transaction, project_id, row)
         left_out = {name: number for name, number in self._left_out.items() if number}
         return ImportedProject(
-            project.name, page.vision_summary, len(self._tasks), len(self._questions), len(kept), relations,
+            self._name, self._page.vision_summary, len(self._tasks), len(self._questions), len(self._kept), relations,
             len(given.rows["activities"]), left_out,
         )  # fmt: skip
 
-    async def _put_chunks(
-        self, transaction: Transaction, project_id: str, kept: Sequence[ForeignRow], prepared: PreparedChunks
-    ) -> None:
-        ids = await self._store.knowledge.put(transaction, project_id, prepared)
-        for row, new_id in zip(kept, ids, strict=True):
+    async def _put_chunks(self, transaction: Transaction, project_id: str) -> None:
+        assert self._prepared is not None
+        ids = await self._store.knowledge.put(transaction, project_id, self._prepared)
+        for row, new_id in zip(self._kept, ids, strict=True):
             self._chunks[read_text(row, "id")] = new_id
             await transaction.run("chunks.restore_times", _chunk_times(row, new_id, self._store.now))
 

@@ -18,6 +18,7 @@ from reveries.projects.answers import is_dropping, own_answers
 from reveries.projects.ask_task import ask_owner
 from reveries.projects.between_tasks import BetweenTasks
 from reveries.projects.facts_view import ProjectFacts
+from reveries.projects.folder_listing import digest_files_once, folder_access, list_files_once
 from reveries.projects.folder_reading import ReadNotes, read_folder
 from reveries.projects.model import AgentState, AgentStatus, Project, TaskKind, TaskStatus, WorkTask
 from reveries.projects.note_keeping import KeptOrder, keep_order
@@ -27,14 +28,7 @@ from reveries.projects.results import TaskResults
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
-from reveries.projects.task_tools import (
-    DeferBreak,
-    TaskTools,
-    ToolServices,
-    digest_files_once,
-    folder_access,
-    list_files_once,
-)
+from reveries.projects.task_tools import DeferBreak, TaskTools, ToolServices
 from reveries.projects.triggers import say_progress
 from reveries.projects.wake import has_new_answers, note_answers, read_state, say_waiting, wake_project
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport

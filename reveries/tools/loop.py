@@ -109,14 +109,16 @@ class ToolLoop(Generic[Finish]):
         return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
 
     async def _take(self, steps: Sequence[Any]) -> LoopEnd[Finish] | None:
-        """Take the steps of one answer in order. One that fails ends them: what follows was meant for another result.
-        Return how the loop ends; None if the model is to be asked again."""
+        """Take the steps of one answer in order. One that fails ends them: what follows was meant for another result;
+        so does the limit of steps. Return how the loop ends; None if the model is to be asked again."""
         for number, step in enumerate(steps, 1):
             name, arguments = name_of(step), arguments_of(step)
             if isinstance(step, self.finish_type):
                 if not (to_mend := await self.review(step) if self.review is not None else ""):
                     return LoopEnd(finish=step)
                 self.calls.append(CallRecord(name, arguments, to_mend, StepState.FAILED))
+                return None
+            if len(self.calls) >= self.limits.steps:
                 return None
             if self._is_repeated(name, arguments):
                 return LoopEnd(why_ended=f"It did the same twice in a row: {name}.")

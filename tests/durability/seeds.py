@@ -70,7 +70,7 @@ SEEDS = (
          "tests/daemon/test_poison.py::test_a_model_that_obeys_every_poisoned_memory_has_no_effect_and_no_row_loses_its_taint"),
     Seed("no sync at every commit", "db/connecting.py", '"synchronous=FULL"', '"synchronous=NORMAL"',
          f"{_OF_DATABASE}::test_the_pragmas_are_as_promised"),
-    Seed("told before it is stored", "daemon/talk/turn.py",
+    Seed("told before it is stored", "daemon/talk/turn_records.py",
          "        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)\n",
          '        self.events.stored("words", "soon")\n'
          "        self.owner_turn = await self.memory.conversations.append_owner_turn(conversation_id, words)\n",

@@ -108,6 +108,13 @@ def test_a_file_is_used_where_its_path_its_name_or_a_pattern_of_it_stands_in_wha
     assert find_used_files(paths, ["print(2 * 3)"]) == []
 
 
+def test_bold_words_of_a_report_that_was_written_are_no_patterns_and_use_no_file() -> None:
+    paths = ["Budget 2027.csv", "budget.csv", "notes/total.md", "list-of-guests.csv"]
+    report = "**budget** and *total*, __not__ this:\n* list\n* **guests**: 12\n\nSee total.md."
+    assert find_used_files(paths, [], [report]) == ["notes/total.md"]
+    assert find_used_files(paths, ["# **guests** come later\nopen('budget.csv')"]) == ["budget.csv"]
+
+
 def test_what_a_later_task_made_of_a_file_is_no_change_from_outside() -> None:
     def done(name: str, at: float, *files: TaskFile) -> WorkTask:
         return WorkTask(name, "p", "g", name, "", TaskKind.OTHER, TaskStatus.DONE, completed_at=at, files=tuple(files))

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.errors import InputDataError, InputFileError
+from reveries.errors import InputDataError, InputFileError, ModelUnavailableError
 from reveries.knowledge.model import ChunkType, Confidence, RelationType
+from reveries.llm.base import Vectors
 from reveries.projects.model import AgentStatus, Phase, QuestionStatus, TaskStatus
 from reveries.projects.visioneer_file import read_texts, read_time, read_visioneer_file
 from reveries.projects.visioneer_import import SOURCE, ImportedProject, import_projects, read_page
+from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_worker import Hand
 
@@ -247,3 +249,32 @@ def test_a_page_of_any_form_is_read_as_far_as_it_can_be(page: Mapping[str, objec
 )
 def test_a_time_is_read_in_the_forms_that_are_in_use(value: object, seconds: float | None) -> None:
     assert read_time(value) == seconds
+
+
+class FailingEmbedder(WordEmbedder):
+    """Fails for the texts of one project."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if any("balcony" in text for text in texts):
+            raise ModelUnavailableError("The embedder does not answer.", advice="Try again.")
+        return await super().embed(texts)
+
+
+async def test_where_the_second_project_of_a_file_cannot_be_brought_in_the_first_is_not_either(
+    tmp_path: Path, file: Path
+) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        insert(connection, "projects", id="v2", created_at=DAY.format(2))
+        page = PAGE | {"project_id": "v2", "vision_summary": "Grow tomatoes on a balcony"}
+        insert(connection, "orientation", project_id="v2", content=page, last_rewritten=DAY.format(4))
+        row = {"type": "research", "tags": [], "confidence": "verified", "source": "research"}
+        insert(connection, "chunks", id="c9", project_id="v2", content="The balcony faces south.", **row)
+        connection.commit()
+    async with open_work(tmp_path, Hand(), embedder=FailingEmbedder()) as work:
+        with pytest.raises(ModelUnavailableError):
+            await import_projects(work.store, read_visioneer_file(file))
+        assert await work.store.projects() == []
+    async with open_work(tmp_path, Hand(), first_id=100) as work:
+        imported = await import_projects(work.store, read_visioneer_file(file))
+        assert {one.name for one in imported} == {one.name for one in await work.store.projects()}
+        assert len(imported) == 2

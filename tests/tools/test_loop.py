@@ -167,3 +167,10 @@ async def test_a_call_of_unknown_effect_is_still_in_doubt_after_other_calls() ->
     before = [CallRecord("read_file", {"path": "a", "from_line": 1}, "?", StepState.UNKNOWN)]
     _, made = await run([read("b"), read("a"), Done()], calls=before)
     assert made == [("b", False), ("a", True)]
+
+
+async def test_several_steps_in_one_answer_do_not_overrun_the_limit_of_steps() -> None:
+    end, made = await run([[read(name) for name in "abcdefgh"]], LoopLimits(steps=3))
+    assert ([path for path, _ in made], end.why_ended) == (["a", "b", "c"], "It had not finished after 3 steps.")
+    end, made = await run([[read("a"), read("b"), Done()]], LoopLimits(steps=2))
+    assert (end.finish, len(made)) == (Done(), 2)

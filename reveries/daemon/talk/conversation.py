@@ -18,7 +18,8 @@ from reveries.daemon.talk.chat_history import EARLIER_TURNS, TalkState, carried_
 from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.daemon.talk.last_turns import LastTurns
 from reveries.daemon.talk.reply_generation import ReplyStop, TurnEvents
-from reveries.daemon.talk.turn import OffRecord, OnRecord, TurnPipeline, TurnResult
+from reveries.daemon.talk.turn import TurnPipeline, TurnResult
+from reveries.daemon.talk.turn_records import OffRecord, OnRecord
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.errors import AsleepError, ModelError, ReveriesError
 from reveries.heartbeat import Pulse, WatchedLock

@@ -18,6 +18,7 @@ ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # tests.requirements is not part of the package.
 
 from reveries import protocol  # noqa: E402
+from reveries.client import checkup as client_checkup  # noqa: E402
 from reveries.client.features.paths import PlaceShown  # noqa: E402
 from reveries.client.features.say import SayUsage  # noqa: E402
 from reveries.client.progress import ProgressLine  # noqa: E402
@@ -29,8 +30,8 @@ from reveries.client.reference import (  # noqa: E402
 )
 from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
+from reveries.daemon import checkup as daemon_checkup  # noqa: E402
 from reveries.daemon.occupations.mind_tools import MindTools  # noqa: E402
-from reveries.faults import render_fault_table  # noqa: E402
 from reveries.projects.facts_tools import FactsTools  # noqa: E402
 from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402
 from reveries.projects.orientation_tools import OrientationTools  # noqa: E402
@@ -236,12 +237,32 @@ def _with_newline(page: str) -> str:
     return page.rstrip() + "\n"
 
 
+def fault_page() -> str:
+    """Return the table of all faults that `reveries doctor` can report."""
+    head = [
+        "# Faults",
+        "",
+        "The faults that `reveries doctor` can report. Generated from the checks (client/checkup, daemon/checkup).",
+        "",
+        "If there is a *wrong* or a *watch* fault the command ends with 1; with only *note* faults, with 0.",
+        "",
+        "| id | | what it means | what to do | fixed by `--fix` |",
+        "|---|---|---|---|---|",
+    ]
+    faults = protocol.faults_in(client_checkup) | protocol.faults_in(daemon_checkup)
+    rows = [
+        f"| `{name}` | {fault.severity} | {fault.meaning} | {fault.next_step} | {'yes' if fault.is_fixable else ''} |"
+        for name, fault in faults.items()
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli.md": cli_reference,
     "config.md": config_page,
     "cost.md": day_cost.page,
     "exit-codes.md": exit_code_table,
-    "faults.md": render_fault_table,
+    "faults.md": fault_page,
     "json.md": json_page,
     "mcp.md": mcp_page,
     "protocol.md": protocol_page,

@@ -57,7 +57,7 @@ def test_only_the_adapters_and_the_fetching_of_weights_can_reach_a_network() -> 
     others = {"llm/model_process.py", "client/web/server.py", "tools/web.py"}
     assert reaching == fetching | adapters | wire | others
     by_name = {name for name, file in _sources() if '"litellm"' in file.read_text(encoding="utf-8")}
-    asks_whether_it_is_there = {"client/checkup/settings_check.py", "llm/prices.py"}
+    asks_whether_it_is_there = {"client/checkup/installed.py", "llm/prices.py"}
     loading = {"llm/hosted_import.py", "daemon/models/models_overview.py"}
     assert by_name == loading | asks_whether_it_is_there
 

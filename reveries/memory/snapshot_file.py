@@ -150,18 +150,6 @@ def read_earlier_turns(path: Path, model_id: str, dimensions: int) -> PackedTurn
         return None
 
 
-def is_intact(path: Path) -> bool:
-    """Whether all checksums of the snapshot match. Slow: call it in a thread."""
-    try:
-        with path.open("rb", buffering=0) as file:
-            header = _read_header(file)
-            for section in header.sections:
-                _read_section(file, section, header)
-    except (OSError, _UnusableSnapshotError, msgspec.MsgspecError, ValueError, LookupError, TypeError):
-        return False
-    return True
-
-
 def erase_snapshot(path: Path) -> None:
     """Overwrite and delete the file, so that nothing of an erased episode is left in it. Raises OSError."""
     for file in (path, path.with_name(f"{path.name}.partial")):

@@ -2,14 +2,10 @@
 
 import msgspec
 
-from reveries.faults import FAULTS
 from reveries.protocol.memory import MemoryStats
 from reveries.protocol.message import Answer, Ok, Progress, Request, RequestId
 from reveries.protocol.models import ModelUse, UsageLimit, UsageToday
 from reveries.protocol.registry import request
-from reveries.safe_text import one_line
-
-_LONGEST_CHARS = 1000
 
 
 class BackupEntry(msgspec.Struct, frozen=True):
@@ -54,25 +50,6 @@ class BackupRestored(Answer, frozen=True):
     missing_from: float
     missing_until: float
     kept: str
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One fault (docs/reference/faults.md). `severity`: wrong, watch or note. `where`: the file, or the setting."""
-
-    fault: str
-    severity: str
-    sentence: str
-    advice: str
-    where: str = ""
-    is_mendable: bool = False
-
-
-class Checkup(Answer, frozen=True):
-    """`looked_at`: what was checked, in words; `not_looked_at`: what could not be checked, and why."""
-
-    findings: list[Finding]
-    looked_at: list[str]
-    not_looked_at: list[str]
 
 
 class StateChanged(Answer, frozen=True):
@@ -185,24 +162,6 @@ class ApplyConfig(Request, frozen=True):
 @request(answer=Ok, before=(Progress,), safe=True)
 class Sleep(Request, frozen=True):
     """Stop thinking, consolidate (60 s at most), shut down. Answered by `Progress` and, before the shutdown, `Ok`."""
-
-
-@request(answer=Checkup, safe=True)
-class AskCheckup(Request, frozen=True):
-    """Check the memory, the models and the daemon. Answered by `Checkup`."""
-
-
-def make_finding(fault: str, sentence: str = "", advice: str = "", where: str = "") -> Finding:
-    """Create the finding for an entry of FAULTS; its own sentence and advice are the defaults."""
-    known = FAULTS[fault]
-    return Finding(
-        fault,
-        known.severity,
-        one_line(sentence, _LONGEST_CHARS) or known.meaning,
-        advice or known.next_step,
-        where,
-        known.is_fixable,
-    )
 
 
 class Excerpt(msgspec.Struct, frozen=True):

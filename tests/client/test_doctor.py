@@ -15,34 +15,37 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Final
+from unittest import mock
 
 import pytest
 
+from reveries.client import checkup as client_checkup
 from reveries.client.checkup.machine import CheckupMachine, FreeSpace, file_system_of
-from reveries.client.checkup.repairs import repair
-from reveries.client.checkup.settings_check import find_key_line
-from reveries.client.features.doctor import doctor_page, run_checkup
+from reveries.client.checkup.place import Place as CheckedPlace
+from reveries.client.checkup.settings_file import find_key_line
+from reveries.client.features.doctor import doctor_page, repair, run_checkup
 from reveries.client.render import show
 from reveries.clock import SystemClock
 from reveries.config import Home, load_settings
-from reveries.daemon.checkup import check_models, check_offline, circuit_findings, sandbox_findings
-from reveries.daemon.memory_checkup import pragma_findings, sqlite_findings
+from reveries.daemon import checkup as daemon_checkup
+from reveries.daemon.checkup import inside, open_memory, sandbox
+from reveries.daemon.checkup.inside import check_offline
+from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import ModelFault
-from reveries.faults import FAULTS
 from reveries.llm.base import Role
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import open_circuits
 from reveries.llm.fitting import MachineMemory as Computer
-from reveries.protocol import Checkup, Finding
+from reveries.protocol import Checkup, Finding, faults_in
 from reveries.tools.sandbox import Sandbox
 from tests.client.command_line import reveries
 from tests.fakes.daemon import Script, awake_in_thread, status
 
 _MODEL: Final = "smollm2-135m"
-_RUNS: Final = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "busy_timeout": 5000}
 
 
 class Place:
@@ -58,7 +61,6 @@ class Place:
             path_files=list,
             greet_seconds=0.3,
         )
-        self.more: list[Finding] = []
         home.create()
         self.write_config("")
         self.with_database(lambda _: None)
@@ -123,8 +125,14 @@ class Place:
         return asyncio.run(check_offline(settings, self.home, self.models))
 
     def look(self) -> Checkup:
-        seen = run_checkup(self.home, self.machine, self.inside)
-        return Checkup(0, [*seen.findings, *self.more], seen.looked_at, seen.not_looked_at)
+        return run_checkup(CheckedPlace(self.home, self.machine), self.inside)
+
+    def repair(self, findings: list[Finding]) -> list[str]:
+        return repair(findings, CheckedPlace(self.home, self.machine))
+
+    def patch(self, module: ModuleType, name: str, value: object) -> None:
+        """Replace what a check reads, until the end of the test."""
+        self.stack.enter_context(mock.patch.object(module, name, value))
 
 
 def awake_script(home: Home, **changes: object) -> Script:
@@ -343,10 +351,6 @@ def old_copy(place: Place) -> None:
     os.utime(place.home.backups / "memory-1.db", (now - 9 * 86400,) * 2)
 
 
-def bad_snapshot(place: Place) -> None:
-    place.write(place.home.path / "memory.snapshot", "no snapshot")
-
-
 def weights_of(model: str) -> Callable[[Place], None]:
     def make(place: Place) -> None:
         from reveries.llm.assets import asset
@@ -371,8 +375,7 @@ def too_large(place: Place) -> None:
     file = place.home.path.with_name("large.gguf")
     file.write_bytes(a_head(**TOY))
     place.write_config(f'[llm]\nprovider = "embedded"\n[llm.embedded]\nmodel = "{file}"\n')
-    llm = load_settings(place.home.config).llm
-    place.more = asyncio.run(check_models(llm, place.models, Computer(2, 1000)))
+    place.patch(inside, "read_machine_memory", lambda: Computer(2, 1000))
 
 
 def without_model(place: Place) -> None:
@@ -386,24 +389,17 @@ def failing(fault: ModelFault) -> Callable[[Place], None]:
         place.home.config.write_text('[llm]\nwork_fallbacks = ["openai/gpt-4.1"]\n')
         place.home.config.chmod(0o600)
 
-        async def fail() -> list[Finding]:
+        async def fail() -> None:
             database = await open_database(place.database)
             try:
                 circuits = await open_circuits(database, SystemClock(), random.Random(1))
                 await circuits.record_failure("openai", Failure(fault, "It said no."), Role.CONVERSATION)
-                return circuit_findings(circuits)
             finally:
                 await database.aclose()
 
         asyncio.run(fail())
 
     return make
-
-
-def refused_schema(place: Place) -> None:
-    place.write_config('[llm]\nwork_fallbacks = ["openai/gpt-4.1"]\n')
-    row = "INSERT INTO structured_answers (model, schema_refused_at) VALUES ('openai/gpt-4.1', ?)"
-    place.with_database(lambda db: db.execute(row, (time.time(),)))
 
 
 def over_cap(place: Place) -> None:
@@ -417,29 +413,60 @@ def over_cap(place: Place) -> None:
     place.with_database(lambda db: db.execute(row, (now, now)))
 
 
+def opened(place: Place, *, with_vector_search: bool = True, refusal: str = "") -> None:
+    """The memory is opened for the checks like this."""
+
+    async def open_so(file: Path, backups: Path) -> Database:
+        database = await open_database(file, backups, with_vector_search=with_vector_search)
+        if refusal:
+            database.room.record_refusal(refusal)
+        return database
+
+    place.patch(inside, "open_database", open_so)
+
+
+def no_sandbox(place: Place) -> None:
+    row = "INSERT INTO projects (id, name, created_at, folder) VALUES ('p', 'Fair', 1, '/tmp')"
+    place.with_database(lambda db: db.execute(row))
+    place.patch(sandbox, "find_sandbox", lambda: Sandbox(why_not="There is no bubblewrap."))
+
+
+FAULTS: Final = faults_in(client_checkup) | faults_in(daemon_checkup)
 CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "home-too-deep": [too_deep],
     "home-missing": [missing_home],
     "home-not-folder": [home_is_a_file],
-    "home-mode": [lambda place: place.home.path.chmod(0o755)],
-    "home-owner": [lambda place: place.change(uid=os.getuid() + 1)],
+    "file-mode": [
+        lambda place: place.home.path.chmod(0o755),
+        lambda place: place.database.chmod(0o644),
+        lambda place: place.home.logs.chmod(0o755),
+        open_socket,
+        key_file("sk-1", 0o644),
+    ],
+    "file-owner": [
+        lambda place: place.change(uid=os.getuid() + 1),
+        lambda place: place.change(uid=os.getuid() + 1),
+        foreign_socket_owner,
+    ],
     "home-in-open-folder": [home_in_open_folder],
     "home-not-writable": [lambda place: place.change(may_write=lambda _: False)],
     "home-on-network": [lambda place: place.change(file_system=lambda _: "nfs4")],
-    "file-mode": [lambda place: place.database.chmod(0o644), lambda place: place.home.logs.chmod(0o755)],
-    "file-owner": [lambda place: place.change(uid=os.getuid() + 1)],
     "folder-missing": [remove_logs],
     "leftover-partial": [leave_part, leave_journal],
-    "disk-full": [lambda place: place.change(free_space=lambda _: FreeSpace(0, 1000))],
+    "disk-full": [
+        lambda place: place.change(free_space=lambda _: FreeSpace(0, 1000)),
+        lambda place: place.change(free_space=lambda _: FreeSpace(10**12, 0)),
+    ],
     "disk-low": [lambda place: place.change(free_space=lambda _: FreeSpace(100_000_000, 1000))],
-    "disk-no-inodes": [lambda place: place.change(free_space=lambda _: FreeSpace(10**12, 0))],
     "logs-large": [large_logs],
-    "lock-not-file": [lock_is_a_folder],
+    "in-the-way": [
+        lock_is_a_folder,
+        lambda place: place.write(place.home.socket),
+        lambda place: place.home.socket.mkdir(),
+        memory_is_a_folder,
+    ],
     "socket-stale": [dead_socket],
-    "socket-not-socket": [lambda place: place.write(place.home.socket), lambda place: place.home.socket.mkdir()],
     "socket-foreign": [lambda place: place.listen()],
-    "socket-mode": [open_socket],
-    "socket-owner": [foreign_socket_owner],
     "socket-gone": [lambda place: place.hold_lock()],
     "asleep": [],
     "not-answering": [silent_daemon],
@@ -449,16 +476,17 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "last-wake-failed": [failed_wake],
     "degraded": [degraded],
     "loop-slow": [slow_loop],
-    "config-unreadable": [config_is_a_folder],
-    "config-not-text": [config_of_bytes],
-    "config-not-toml": [config("[llm\n"), config("[mind]\nname = \n")],
-    "config-unknown-key": [config("[mind]\nnam = 'x'\n")],
-    "config-wrong-value": [config("[recall]\nlimit = 'ten'\n"), config("[llm]\nembedding_model = 'x/y'\n")],
+    "config-invalid": [
+        config_is_a_folder,
+        config_of_bytes,
+        config("[llm\n"),
+        config("[mind]\nname = \n"),
+        config("[mind]\nnam = 'x'\n"),
+        config("[recall]\nlimit = 'ten'\n"),
+        config("[llm]\nembedding_model = 'x/y'\n"),
+    ],
     "fallback-unknown": [config('[llm]\nconversation_fallbacks = ["nobody/x"]\n')],
-    "key-file-unreadable": [key_file(None)],
-    "key-file-mode": [key_file("sk-1", 0o644)],
-    "key-file-empty": [key_file("\n")],
-    "key-missing": [config('[llm]\nprovider = "anthropic"\n')],
+    "key-missing": [key_file(None), key_file("\n"), config('[llm]\nprovider = "anthropic"\n')],
     "key-refused": [failing(ModelFault.KEY_REFUSED)],
     "calendar-missing": [config('[calendar]\npath = "/nowhere/my.ics"\n')],
     "database-folder-missing": [config('[storage]\ndb_path = "/nowhere/memory.db"\n')],
@@ -466,57 +494,27 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "path-file": [path_file("/venv/site-packages/extra.pth")],
     "package-advised": [not_installed("numba")],
     "hosted-missing": [not_installed("litellm", '[llm]\nprovider = "openai"\n')],
-    "sqlite-unsafe": [lambda place: place.more.extend(sqlite_findings("3.40.1"))],
+    "sqlite-unsafe": [lambda place: place.patch(open_memory, "SQLITE_VERSION", "3.40.1")],
     "database-gone": [gone, emptied],
-    "database-not-file": [memory_is_a_folder],
     "database-damaged": [zeroed_page, flipped_pages, lambda place: place.write(place.database, "no database" * 99)],
     "database-newer": [schema(99)],
-    "database-older": [schema(1)],
     "database-locked": [held],
-    "not-storing": [lambda place: place.more.extend(asyncio.run(_refused(place)))],
-    "database-pragma": [lambda place: place.more.extend(pragma_findings(_RUNS | {"synchronous": 1}, ""))],
-    "vectors-slow": [lambda place: place.more.extend(asyncio.run(_without_vectors(place)))],
+    "not-storing": [lambda place: opened(place, refusal="What is new is not stored. Another program holds it.")],
+    "database-pragma": [lambda place: place.patch(open_memory, "PRAGMAS", {"synchronous": 3})],
+    "vectors-slow": [lambda place: opened(place, with_vector_search=False)],
     "clock-behind": [remembered(first=1.0, last=time.time() + 86400)],
-    "snapshot-damaged": [bad_snapshot],
-    "backup-none": [remembered(first=1.0, last=time.time() - 60)],
-    "backup-old": [old_copy],
+    "backup-old": [remembered(first=1.0, last=time.time() - 60), old_copy],
     "weights-missing": [no_weights],
-    "weights-damaged": [weights_of(_MODEL)],
-    "embedder-missing": [],
-    "embedder-damaged": [weights_of("all-minilm-l6-v2")],
+    "weights-damaged": [weights_of(_MODEL), weights_of("all-minilm-l6-v2")],
     "model-too-large": [too_large],
     "ollama-unreachable": [config('[llm]\nprovider = "ollama"\nconversation_model = "x"\n')],
     "ollama-model-missing": [without_model],
     "provider-failing": [failing(ModelFault.OVERLOADED)],
     "price-unknown": [config('[llm]\nprovider = "openai"\nconversation_model = "a-new-model"\n')],
-    "schema-refused": [refused_schema],
     "ledger-over-cap": [over_cap],
-    "sandbox-missing": [lambda place: place.more.extend(sandbox_findings(Sandbox(why_not="There is no bubblewrap.")))],
+    "sandbox-missing": [no_sandbox],
 }
-_ALWAYS: Final = {"asleep", "embedder-missing", "weights-missing"}
-
-
-async def _refused(place: Place) -> list[Finding]:
-    from reveries.daemon.memory_checkup import check_open
-
-    database = await open_database(place.database)
-    try:
-        database.room.record_refusal("What is new is not stored. Another program holds the memory's file.")
-        findings, _ = await check_open(database, place.home, SystemClock())
-    finally:
-        await database.aclose()
-    return [one for one in findings if one.fault == "not-storing"]
-
-
-async def _without_vectors(place: Place) -> list[Finding]:
-    from reveries.daemon.memory_checkup import check_open
-
-    database = await open_database(place.database, with_vector_search=False)
-    try:
-        findings, _ = await check_open(database, place.home, SystemClock())
-        return findings
-    finally:
-        await database.aclose()
+_ALWAYS: Final = {"asleep", "weights-missing"}
 
 
 def named(checkup: Checkup) -> set[str]:
@@ -556,7 +554,7 @@ def test_what_is_in_order_is_not_named(place: Place) -> None:
 
 def test_a_fault_names_nothing_that_is_in_order(place: Place) -> None:
     place.home.path.chmod(0o750)
-    assert named(place.look()) == {*_ALWAYS, "home-mode"}
+    assert named(place.look()) == {*_ALWAYS, "file-mode"}
 
 
 def test_a_failing_earlier_embedder_is_named_as_long_as_it_serves_recall(place: Place) -> None:
@@ -589,12 +587,12 @@ def test_the_mind_is_asked_over_its_socket_and_no_process_looks_at_its_file(plac
     def never() -> Checkup:
         raise AssertionError("the daemon's side was started beside a daemon")
 
-    assert "the memory" in run_checkup(place.home, place.machine, never).looked_at
+    assert "the memory" in run_checkup(CheckedPlace(place.home, place.machine), never).looked_at
 
 
 def test_a_wrong_setting_is_named_with_file_and_line(place: Place) -> None:
     place.home.config.write_text("# mine\n[mind]\nname = 'Ada'\n\n[recall]\nseeds = 3\nlimit = 'ten'\n")
-    [finding] = [finding for finding in place.look().findings if finding.fault == "config-wrong-value"]
+    [finding] = [finding for finding in place.look().findings if finding.fault == "config-invalid"]
     assert finding.where == f"{place.home.config}:7"
 
 
@@ -616,12 +614,14 @@ def test_the_line_of_a_key(text: str, key: str, line: int) -> None:
 
 
 @pytest.mark.requirement("H1")
-@pytest.mark.parametrize("fault", [fault for fault, known in FAULTS.items() if known.is_fixable])
-def test_what_can_be_mended_is_gone_afterwards(place: Place, fault: str) -> None:
-    CASES[fault][0](place)
+@pytest.mark.parametrize(
+    ("fault", "make"), [(fault, make) for fault in FAULTS if FAULTS[fault].is_fixable for make in CASES[fault]]
+)
+def test_what_can_be_mended_is_gone_afterwards(place: Place, fault: str, make: Callable[[Place], object]) -> None:
+    make(place)
     before = place.look()
     assert fault in named(before)
-    assert repair(before.findings, place.home, place.machine)
+    assert place.repair(before.findings)
     assert fault not in named(place.look())
 
 
@@ -631,7 +631,7 @@ def test_mending_touches_nothing_else(place: Place) -> None:
     place.database.chmod(0o644)
     findings = place.look().findings
     before = place.database.read_bytes()
-    repair(findings, place.home, place.machine)
+    place.repair(findings)
     assert place.home.socket.read_text() == "a file of somebody's"
     assert (place.home.backups / "young.partial").exists()
     assert place.database.read_bytes() == before
@@ -642,7 +642,7 @@ def test_a_socket_that_somebody_wakes_on_is_left_alone(place: Place) -> None:
     dead_socket(place)
     findings = place.look().findings
     place.hold_lock()
-    assert repair(findings, place.home, place.machine) == ["Kept the socket: a daemon is starting."]
+    assert place.repair(findings) == ["Kept the socket: a daemon is starting."]
     assert place.home.socket.exists()
 
 
@@ -655,15 +655,15 @@ def test_the_command_ends_with_one_while_something_is_wrong(home: Home) -> None:
     home.path.chmod(0o755)
     ran = reveries(home, "doctor", more={"REVERIES_MODELS": str(home.path)})
     assert (ran.code, ran.err) == (1, "")
-    assert "home-mode" in ran.out
+    assert "file-mode" in ran.out
     told = json.loads(reveries(home, "doctor", "--json", "--fix", more={"REVERIES_MODELS": str(home.path)}).out)
     assert told["mended"] == [f"Closed {home.path} to others (mode 700)."]
-    assert "home-mode" not in [finding["fault"] for finding in told["findings"]]
+    assert "file-mode" not in [finding["fault"] for finding in told["findings"]]
     assert set(told["findings"][0]) == {"fault", "severity", "sentence", "advice", "where", "is_mendable"}
 
 
 def test_a_hostile_name_in_a_finding_does_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    hostile = Finding("home-mode", "wrong", "The home h\x1b]0;x\x07 is open.", "\x9b2J", "a:\x1b[1m")
+    hostile = Finding("file-mode", "wrong", "The home h\x1b]0;x\x07 is open.", "\x9b2J", "a:\x1b[1m")
     show(doctor_page(Checkup(0, [hostile], ["\x1b[2J"], ["\x1b[2J"]), ["\x1b[2J"]))
     assert not {"\x1b", "\x07", "\x9b"} & set(capsys.readouterr().out)
 

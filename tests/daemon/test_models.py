@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from reveries.config import Home, Settings, load_settings
-from reveries.daemon.checkup import check_models
+from reveries.daemon.checkup.inside import Inside, run_checks
 from reveries.daemon.models.models_overview import models_overview
 from reveries.daemon.models.role_models import Models, build_models
 from reveries.db.database import Database
@@ -301,7 +301,8 @@ async def test_a_home_that_names_no_model_goes_on_with_the_one_that_is_here(
 ) -> None:
     monkeypatch.setenv("REVERIES_MODELS", str(tmp_path))
     settings = _settings(provider="embedded")
-    [finding] = [one for one in await check_models(settings.llm) if one.fault == "weights-missing"]
+    findings, _ = await run_checks(Inside(settings, home))
+    [finding, *_] = [found for found in findings if found.fault == "weights-missing"]
     assert finding.advice == "Fetch one that suits it: reveries models choose"
     put_weights(tmp_path, "qwen2.5-coder-1.5b-instruct", head=a_head(**TOY))
     models = await _build(settings, home, database, clock)

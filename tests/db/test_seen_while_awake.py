@@ -12,8 +12,8 @@ import aiosqlite
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.checkup.inside import Inside, read_open_memory, run_checks
 from reveries.daemon.lifecycle.room_keeper import RoomKeeper
-from reveries.daemon.memory_checkup import check_open
 from reveries.db.database import Database
 from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_IOERR, dbapi
 from reveries.db.integrity.page_sums import PageSums
@@ -83,7 +83,9 @@ async def _is_intact(database: Database) -> None:
 
 
 async def _doctor(database: Database) -> None:
-    findings, _ = await check_open(database, Home(database.path.parent), HandClock())
+    settings = load_settings(None)
+    inside = Inside(settings, Home(database.path.parent), await read_open_memory(database, settings))
+    findings, _ = await run_checks(inside)
     if "database-damaged" in {finding.fault for finding in findings}:
         raise StorageDamagedError("it says so itself")
 

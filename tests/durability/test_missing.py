@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reveries.config import Home, load_settings
+from reveries.daemon.checkup.memory_file import check_file
 from reveries.daemon.lifecycle.mind_transfer import import_from_file
-from reveries.daemon.memory_checkup import check_file
 from reveries.daemon.process.safe_mode import require_memory
 from reveries.db.backups import restore_newest_whole
 from reveries.db.connecting import connect_for_writing, open_with_page_sums

@@ -1,23 +1,22 @@
 """`reveries doctor`: checks from outside, and from inside by the daemon or, while none runs, by an offline worker."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import click
 import msgspec
 
 from reveries import protocol
+from reveries.client import checkup
 from reveries.client.answers import json_option
-from reveries.client.checkup.daemon_check import DaemonFindings, check_daemon
-from reveries.client.checkup.home_check import check_home, is_usable
 from reveries.client.checkup.machine import CheckupMachine
-from reveries.client.checkup.repairs import repair
-from reveries.client.checkup.settings_check import check_settings_file, check_settings_targets
+from reveries.client.checkup.place import Place, Repair
 from reveries.client.offline_worker import checkup_offline
 from reveries.client.render import Page, Part, Style, line, paragraph, show, show_json
 from reveries.client.wording import plural
-from reveries.config import Home, find_home
+from reveries.config import Settings, find_home
 from reveries.errors import ReveriesError
-from reveries.protocol import Checkup, Finding
+from reveries.protocol import Checkup, Finding, faults_in, modules_in
 from reveries.safe_text import one_line
 
 
@@ -42,65 +41,56 @@ def command(fix: bool, as_json: bool) -> int:
 
     Exits with 1 if there is something to do. All faults that it knows: docs/reference/faults.md.
     """
-    home, machine = find_home(), CheckupMachine()
-    checkup = run_checkup(home, machine)
+    place = Place(find_home(), CheckupMachine())
+    report = run_checkup(place)
     done: list[str] = []
-    if fix and any(finding.is_mendable for finding in checkup.findings):
-        done = repair(checkup.findings, home, machine)
-        checkup = run_checkup(home, machine)
+    if fix and any(finding.is_mendable for finding in report.findings):
+        done = repair(report.findings, place)
+        report = run_checkup(Place(place.home, place.machine))
     if as_json:
-        show_json(Diagnosis(checkup.findings, checkup.looked_at, checkup.not_looked_at, done))
+        show_json(Diagnosis(report.findings, report.looked_at, report.not_looked_at, done))
     else:
-        show(doctor_page(checkup, done))
-    return int(any(finding.severity != "note" for finding in checkup.findings))
+        show(doctor_page(report, done))
+    return int(any(finding.severity != "note" for finding in report.findings))
 
 
-def run_checkup(
-    home: Home, machine: CheckupMachine, inspect_offline: Callable[[], Checkup] = checkup_offline
-) -> Checkup:
+def run_checkup(place: Place, inspect_offline: Callable[[], Checkup] = checkup_offline) -> Checkup:
     """Run every check and return the findings, worst first. Never raises for a fault that is a finding."""
-    settings, settings_findings = check_settings_file(home)
-    findings = [*check_home(home, machine), *settings_findings]
-    looked_at = ["the home", "the settings"]
-    left_out: list[str] = []
-    if settings is not None:
-        findings += check_settings_targets(settings, home, machine)
-        looked_at.append("what is installed")
-    daemon = DaemonFindings([])
-    if is_usable(findings):
-        daemon = check_daemon(home, machine)
-        findings += daemon.findings
-        looked_at.append("the daemon")
-    inside = daemon.checkup
+    findings = [
+        found for module in modules_in(checkup) if (check := getattr(module, "check", None)) for found in check(place)
+    ]
+    has_settings = isinstance(place.settings, Settings)
+    named = {"what is installed": has_settings, "the daemon": place.is_usable}
+    looked_at = ["the home", "the settings", *(what for what, is_checked in named.items() if is_checked)]
+    inside = place.answer.checkup if place.is_usable and place.answer else None
     if inside is None:
-        inside = _inspect_inside(findings, inspect_offline, left_out, has_settings=settings is not None)
-    if inside is not None:
-        findings += inside.findings
-        looked_at += inside.looked_at
-        left_out += inside.not_looked_at
-    return Checkup(0, _sort_findings(findings), looked_at, left_out)
+        faults = faults_in(checkup)
+        if not place.is_usable or not has_settings or any(faults[found.fault].hides_memory for found in findings):
+            why = "first fix what is listed above"
+        else:
+            try:
+                inside, why = inspect_offline(), ""
+            except ReveriesError as error:
+                why = str(error)
+        if inside is None:
+            inside = Checkup(0, [], [], [f"the memory and the models: {why}"])
+    ordered = _sort_findings([*findings, *inside.findings])
+    return Checkup(0, ordered, [*looked_at, *inside.looked_at], inside.not_looked_at)
 
 
-def _inspect_inside(
-    findings: list[Finding], inspect_offline: Callable[[], Checkup], left_out: list[str], *, has_settings: bool
-) -> Checkup | None:
-    blocking = {
-        "package-missing",
-        "home-missing",
-        "home-owner",
-        "home-in-open-folder",
-        "lock-not-file",
-        "database-folder-missing",
-        "disk-full",
-    }
-    if not is_usable(findings) or not has_settings or blocking & {finding.fault for finding in findings}:
-        left_out.append("the memory and the models: first fix what is listed above")
-        return None
-    try:
-        return inspect_offline()
-    except ReveriesError as error:
-        left_out.append(f"the memory and the models: {error}")
-        return None
+def repair(findings: Sequence[Finding], place: Place) -> list[str]:
+    """Repair what can be repaired; a sentence for each repair, or for its failure. Nothing is removed that may be of
+    use or might not be ours."""
+    repairs: dict[str, Repair] = {}
+    for module in modules_in(checkup):
+        repairs |= getattr(module, "REPAIRS", {})
+    done: list[str] = []
+    for fault, where in dict.fromkeys((finding.fault, finding.where) for finding in findings if finding.is_mendable):
+        try:
+            done += repairs[fault](Path(where), place)
+        except OSError as error:
+            done.append(f"Not done ({fault}): {error.strerror or error}.")
+    return done
 
 
 def _sort_findings(findings: list[Finding]) -> list[Finding]:
@@ -114,24 +104,24 @@ def _sort_findings(findings: list[Finding]) -> list[Finding]:
     return sorted(dict.fromkeys([*named, *own]), key=lambda finding: _SEVERITIES.index(finding.severity))
 
 
-def doctor_page(checkup: Checkup, done: Sequence[str] = ()) -> Page:
+def doctor_page(report: Checkup, done: Sequence[str] = ()) -> Page:
     """Render the findings with their next steps, what was fixed, and what was checked."""
     page: Page = [line(Part("✓ ", "good"), one_line(fix, 400)) for fix in done]
-    for finding in checkup.findings:
+    for finding in report.findings:
         page += _finding_rows(finding)
-    count = sum(finding.severity != "note" for finding in checkup.findings)
+    count = sum(finding.severity != "note" for finding in report.findings)
     verdict = f"{plural(count, 'problem')} found." if count else "No problems found."
-    page += [line(Part(verdict, "bad" if count else "good"), Part(f" Checked: {', '.join(checkup.looked_at)}.", "dim"))]
-    for left_out in checkup.not_looked_at:
+    page += [line(Part(verdict, "bad" if count else "good"), Part(f" Checked: {', '.join(report.looked_at)}.", "dim"))]
+    for left_out in report.not_looked_at:
         page += paragraph(f"Not checked: {left_out}.".replace("..", "."), style="dim")
-    if any(finding.is_mendable for finding in checkup.findings) and not done:
+    if any(finding.is_mendable for finding in report.findings) and not done:
         page.append(line(Part("  Some of this can be fixed automatically: reveries doctor --fix", "dim")))
     return page
 
 
 def _finding_rows(finding: Finding) -> Page:
     mark, style = _MARKS[finding.severity]
-    place = f"  {one_line(finding.where, 200)}" if ":" in finding.where else ""
+    place = f"  {one_line(finding.where, 200)}" if finding.where and finding.where not in finding.sentence else ""
     return [
         line(Part(f"{mark} ", style), Part(finding.fault, "strong"), Part(place, "dim")),
         *paragraph(one_line(finding.sentence, 1000), indent=4),

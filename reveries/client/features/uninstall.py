@@ -34,7 +34,7 @@ class Uninstalled(msgspec.Struct, frozen=True):
 def command(purge: bool, dry_run: bool, yes: bool, as_json: bool) -> int:
     """Remove what Reveries created on this machine. Without --purge, only the service: the memory stays. How to
     remove the program itself and the models: docs/start.md."""
-    from reveries.client.checkup.daemon_check import lock_is_held
+    from reveries.client.checkup.place import lock_is_held
     from reveries.client.render import say, show_json
     from reveries.client.service_control import uninstall_service
     from reveries.client.wording import plural, size

@@ -166,7 +166,7 @@ def prepare_wake(config: Path | None, *, is_safe: bool = False) -> WakePlan:
 
 def _check_settings(file: Path) -> tuple[str, ...]:
     """Return problems that do not prevent waking. Raises ConfigError if the settings are invalid."""
-    from reveries.client.checkup.settings_check import check_keys
+    from reveries.client.checkup.api_key import check_keys
 
     try:
         settings = load_settings(file)
@@ -368,7 +368,7 @@ def _stop_gracefully(home: Home) -> None:
 
 def _stop_by_signal(lock: Path) -> None:
     """Stop a daemon of another protocol with SIGTERM, on which it saves everything. Only while it holds the lock."""
-    from reveries.client.checkup.daemon_check import lock_is_held
+    from reveries.client.checkup.place import lock_is_held
 
     with contextlib.suppress(OSError, ValueError):
         holder = int(lock.read_text(encoding="ascii"))

@@ -43,7 +43,7 @@ def run_offline_command(arguments: argparse.Namespace, home: Home) -> int:
         elif arguments.command == "usage":
             asyncio.run(_print_usage(settings, home, arguments.days))
         elif arguments.command == "checkup":
-            from reveries.daemon.checkup import check_offline
+            from reveries.daemon.checkup.inside import check_offline
 
             _print_frame(asyncio.run(check_offline(settings, home)))
         else:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import msgspec
 
 from reveries import __version__, protocol
-from reveries.daemon.checkup import checkup
+from reveries.daemon.checkup.inside import Inside, OpenMemory, check_awake
 from reveries.daemon.mind import Mind, reload_settings
 from reveries.daemon.models.model_probe import Prober, select_roles
 from reveries.daemon.models.models_overview import InUse, answer_frame, models_overview
@@ -47,8 +47,8 @@ async def apply_settings(call: Call, request: protocol.ApplyConfig) -> protocol.
 @handles(protocol.AskCheckup)
 async def check_up(call: Call, request: protocol.AskCheckup) -> protocol.Checkup:
     mind = call.mind
-    circuits = mind.models.circuits
-    return await checkup(request.request_id, mind.settings, mind.home, mind.database, mind.ledger, circuits, mind.clock)
+    memory = OpenMemory(mind.database, mind.ledger, mind.models.circuits, mind.clock)
+    return await check_awake(request.request_id, Inside(mind.settings, mind.home, memory))
 
 
 @handles(protocol.AskWellbeing)

@@ -325,7 +325,7 @@ def supervised_tasks(
         "danger": talk.danger.preload,
         "read-ahead": talk.run_read_ahead,
         "monologue": lambda: monologue.pulse.during(monologue.run()),
-        "projects": mind.projects.run,
+        "occupations": mind.occupations.run,
         "folders": FolderWatch(mind.projects.store, mind.clock, mind.projects.follow_folder).run,
         "power": mind.power.run,
         "room": mind.room.run,

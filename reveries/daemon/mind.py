@@ -9,6 +9,7 @@ from reveries.daemon.lifecycle.watchdog import Watchdog
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.occupation_loop import OccupationLoop
 from reveries.daemon.occupations.project_work import ProjectWorker
 from reveries.daemon.occupations.sleep_control import SleepControl
 from reveries.daemon.occupations.thinking_control import Permission, ThinkingControl
@@ -39,6 +40,7 @@ class Mind(MindParts):
     activity: Activity
     sleep: SleepControl
     projects: ProjectWorker
+    occupations: OccupationLoop
     wishes: ProjectWishes
     awake_since: float
     erased_again: ForgetReport | None

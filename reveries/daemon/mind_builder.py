@@ -16,6 +16,7 @@ from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models.role_models import Models
 from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.occupation_loop import OccupationLoop
 from reveries.daemon.occupations.project_work import ProjectWorker
 from reveries.daemon.occupations.sleep_control import SleepControl
 from reveries.daemon.occupations.thinking_control import Permission, ThinkingControl
@@ -90,6 +91,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         project_wishes=wishes,
     )
     conversations.add(_build_conversation(parts, host, guards))
+    worker = ProjectWorker(
+        parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events, store=store
+    )
     mind = Mind(
         **vars(parts),
         events=events,
@@ -105,8 +109,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         conversations=conversations,
         activity=activity,
         sleep=sleep,
-        projects=ProjectWorker(
-            parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events, store=store
+        projects=worker,
+        occupations=OccupationLoop(
+            activity=activity, sleep=sleep, permission=permission, sources=[worker], clock=parts.clock
         ),
         wishes=wishes,
         awake_since=parts.clock.now(),
@@ -176,6 +181,7 @@ def _subscribe(mind: Mind) -> None:
         mind.projects.consider()
 
     mind.wishes.applied.subscribe(note_wish)
+    mind.projects.changed.subscribe(mind.occupations.consider)
 
     def notify_problems() -> None:
         mind.events.problems_changed.notify(mind.health.problems())

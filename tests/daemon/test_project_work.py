@@ -10,7 +10,8 @@ import pytest
 from reveries import protocol
 from reveries.config import Home, Settings, load_settings
 from reveries.daemon.mind import reload_settings
-from reveries.daemon.occupations.project_work import WorkBreak
+from reveries.daemon.occupations.attention import Lane
+from reveries.daemon.occupations.work_break import WorkBreak
 from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt
@@ -199,7 +200,7 @@ async def test_the_last_sleep_does_not_wait_for_the_task_in_hand(home: Home) -> 
 
 
 async def test_work_that_waits_while_something_else_is_asked_for_does_not_begin_before_it(home: Home) -> None:
-    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+    async with living(home, worker(name="ollama/qwen3:32b"), PatientClock(NOON), QUIET) as life:
         async with asyncio.TaskGroup() as group, life.mind.activity.during_pass():
             await give_project(life)
             await life.pass_time(1 / 60)
@@ -230,6 +231,47 @@ async def test_while_the_owner_writes_work_makes_room_on_a_local_model_and_goes_
         assert len(life.model.prompts) == calls
         await life.pass_time(1)
         assert (await detail(life)).project.rested_because in (RestReason.WAITING.value, RestReason.DONE.value)
+
+
+async def test_work_of_a_hosted_model_goes_on_beside_sleep_and_thought_and_none_is_paused_for_it(home: Home) -> None:
+    clock = PatientClock(NOON)
+    async with living(home, worker(clock, 40), clock, SETTINGS) as life:
+        await give_project(life)
+        await life.pass_time(70 / 3600)
+        assert life.mind.activity.state()[0] == "working"
+        async with life.mind.activity.during_sleep("experiences wait"):
+            await life.pass_time(0.2)
+            assert life.mind.monologue.state.value == "paused"  # Work that ended meanwhile did not wake thinking.
+        shown = await detail(life)
+        assert shown.project.tasks_done == 3
+        assert shown.project.rested_because != RestReason.INTERRUPTED.value
+
+
+@pytest.mark.requirement("R-38")
+async def test_words_end_a_pass_of_sleep_although_work_of_a_hosted_model_begins_after_them(home: Home) -> None:
+    async with (
+        living(home, worker(), PatientClock(NOON), QUIET) as life,
+        life.mind.activity.during_sleep("experiences wait"),
+    ):
+        await life.say("The boat is called Aurora.")
+        async with life.mind.activity.during_work("Shed", Lane.HOSTED):
+            assert life.mind.activity.words_came.is_set()
+
+
+async def test_nothing_is_forgotten_while_work_of_a_hosted_model_runs(home: Home) -> None:
+    order: list[str] = []
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        activity = life.mind.activity
+
+        async def forget() -> None:
+            async with activity.during_silence():
+                order.append("forgotten")
+
+        async with asyncio.TaskGroup() as group, activity.during_work("Shed", Lane.HOSTED):
+            group.create_task(forget(), name="forget")
+            await life.pass_time(1 / 3600)
+            order.append("worked")
+    assert order == ["worked", "forgotten"]
 
 
 async def test_work_that_waits_for_sleep_does_not_begin_while_the_owner_writes(home: Home) -> None:
@@ -327,7 +369,7 @@ async def test_a_time_limit_of_the_work_itself_is_no_break() -> None:
 
 
 async def test_a_project_that_is_paused_while_its_work_waits_for_sleep_does_not_begin(home: Home) -> None:
-    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+    async with living(home, worker(name="ollama/qwen3:32b"), PatientClock(NOON), QUIET) as life:
         async with life.mind.activity.during_pass():
             await give_project(life)
             await life.mind.projects.request_work("Shed")
@@ -436,8 +478,8 @@ async def test_a_project_whose_wake_fails_lets_the_others_have_their_turn(
 
         monkeypatch.setattr(projects, "_wake_until_words", fail)
         with pytest.raises(ValueError, match="a page"):
-            await projects._wake(shed.id)
-        assert not (await projects._workable(shed)).can_work
+            await projects.run(shed.id)
+        assert not (await projects._candidate(shed)).can_run
         await life.pass_time(0.4)
         assert (await detail(life, "Boat")).project.tasks_done == 3
 
@@ -456,8 +498,8 @@ async def test_after_a_call_that_failed_the_work_goes_on_in_a_minute_and_status_
             return await work.note_rest(project_id, report)
 
         monkeypatch.setattr(projects, "_wake_until_words", fail)
-        await projects._wake(shed.id)
-        assert not (await projects._workable(await projects.store.find("Shed"))).can_work
+        await projects.run(shed.id)
+        assert not (await projects._candidate(await projects.store.find("Shed"))).can_run
         told = await detail(life, "Shed")
         assert told.message == "openai/hand refused the call: too many calls (429)."
         monkeypatch.setattr(projects, "_wake_until_words", real)
@@ -481,7 +523,7 @@ async def test_a_time_limit_within_the_work_is_not_told_as_an_interruption(
         shed = await projects.store.create("Shed")
         monkeypatch.setattr(projects, "_open_work", open_work)
         with pytest.raises(TimeoutError, match="a model that hangs"):
-            await projects._wake(shed.id)
+            await projects.run(shed.id)
 
 
 async def test_of_three_projects_none_starves(home: Home) -> None:

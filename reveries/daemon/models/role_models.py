@@ -101,6 +101,10 @@ class Models:
         result = self.tested.get(name)
         return result.tier if result else assumed_tier(name, self.billions.get(name, 0.0))
 
+    def may_be_local(self, role: Role) -> bool:
+        """Whether a model on a machine of the owner's may answer for `role`, as its choice or as a fallback."""
+        return any(not choice.is_hosted for choice in (self.choices[role], *self.fallbacks.get(role, ())))
+
     def require_weights(self) -> None:
         """Raise ModelMissingError for the first missing weights of a chat model. Those of the embedder are optional:
         recall uses words only then, and `problems` says so."""

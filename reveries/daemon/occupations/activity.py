@@ -14,6 +14,7 @@ from reveries import protocol
 from reveries.clock import Deadline
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
+from reveries.daemon.occupations.attention import Lane
 from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.heartbeat import Pulse, WatchedLock
 from reveries.memory.model import SelfModel
@@ -44,6 +45,9 @@ class Activity:
         self._monologue = monologue
         self._events = events
         self._pass_lock = WatchedLock(sleep_pulse)
+        """Held by whoever needs the memory or the local model alone: a pass of sleep, or work in the local lane."""
+        self._hosted_lock = WatchedLock(sleep_pulse)
+        """Held by work in the hosted lane, which no pass waits for."""
         self._working_on = ""
         self._clock = parts.clock
         self._last_words: Deadline | None = None
@@ -166,11 +170,11 @@ class Activity:
             self._note_thinking()
 
     @contextlib.asynccontextmanager
-    async def _hold_pass_lock(self) -> AsyncIterator[None]:
-        """Exclude passes and what excludes them; at the end, announce the state that is left."""
+    async def _hold_lock(self, lock: WatchedLock) -> AsyncIterator[None]:
+        """Exclude whatever else needs `lock`; at the end, announce the state that is left."""
         has_begun = False
         try:
-            async with self._pass_lock:
+            async with lock:
                 has_begun = True
                 yield
         finally:
@@ -180,7 +184,7 @@ class Activity:
     @contextlib.asynccontextmanager
     async def during_sleep(self, why: str) -> AsyncIterator[None]:
         """Pause thinking and exclude other passes while a pass runs."""
-        async with self._hold_pass_lock():
+        async with self._hold_lock(self._pass_lock):
             self.ignore_earlier_words()
             self._monologue.pause()
             self._tell_state("consolidating", why)
@@ -191,25 +195,29 @@ class Activity:
                 self._resume_after(before)
 
     @contextlib.asynccontextmanager
-    async def during_work(self, on: str) -> AsyncIterator[None]:
-        """Pause thinking and exclude sleep during project work, because a local model does not serve two."""
-        async with self._hold_pass_lock():
-            self.ignore_earlier_words()
-            self._monologue.pause()
+    async def during_work(self, on: str, lane: Lane = Lane.LOCAL) -> AsyncIterator[None]:
+        """Announce project work. In the local lane thinking is paused and sleep excluded meanwhile, because a local
+        model does not serve two; in the hosted lane both go on."""
+        async with self._hold_lock(self._pass_lock if lane is Lane.LOCAL else self._hosted_lock):
+            if lane is Lane.LOCAL:
+                self._monologue.pause()
+            if lane is Lane.LOCAL or not self.is_sleeping:  # A pass must still see the words that end it.
+                self.ignore_earlier_words()
             self._working_on = on
             self._tell_state("working", on)
             try:
                 yield
             finally:
                 self._working_on = ""
-                self.resume_thinking()
+                if lane is Lane.LOCAL:  # Else it was not paused, or by a pass that still runs.
+                    self.resume_thinking()
 
     @contextlib.asynccontextmanager
     async def during_silence(self) -> AsyncIterator[None]:
         """Stop talk, thought and sleep; what runs is finished and stored first."""
         self.words_came.set()
         with self.displacing_work("Something is being forgotten."):
-            async with self._hold_pass_lock():
+            async with self._hosted_lock, self._hold_lock(self._pass_lock):
                 self._monologue.pause()
                 self._tell_state("forgetting", "")
                 before = self._memory.self_model
@@ -228,7 +236,7 @@ class Activity:
         """Pause thinking and exclude sleep during a model test; then read ahead, because the test may have used the
         cache."""
         with self.displacing_work("The models are being tested."):
-            async with self._pass_lock:
+            async with self._hosted_lock, self._pass_lock:
                 self._monologue.pause()
                 try:
                     yield

@@ -1,6 +1,7 @@
 """Chooses what runs next: the owner's words, then sleep, then work, then thought (DESIGN-projects, section 3). Pure.
 
-A local model never serves two of these at once: what is chosen runs alone until it is done or the owner speaks.
+There are two lanes. What needs the local model, or holds the memory as sleep does, excludes each other. What a hosted
+model does waits for none of them, only for the owner's words.
 """
 
 from collections.abc import Sequence
@@ -20,16 +21,30 @@ class Occupation(StrEnum):
     THINK = "think"
 
 
+class Lane(StrEnum):
+    """What an occupation needs alone while it runs."""
+
+    LOCAL = "local"
+    """The model on a machine of the owner's, or the memory as a whole."""
+    HOSTED = "hosted"
+    """Nothing that is here: a provider answers."""
+
+
 @dataclass(frozen=True, slots=True)
-class WorkableProject:
-    """What the choice needs to know of a project."""
+class Candidate:
+    """Something that could run now, for example work on one project."""
 
     id: str
-    can_work: bool
-    """Whether it is active, has a goal and has something to do."""
-    last_worked_at: float | None
+    occupation: Occupation
+    lane: Lane
+    can_run: bool
+    """Whether it may run by itself and has something to do."""
+    last_run_at: float | None
+    """Unix seconds; None if it never ran, or goes on with what was interrupted."""
+    rest_seconds: float
+    """How long it rests between two runs."""
     was_asked_for: bool = False
-    """Whether the owner asked for work on it now."""
+    """Whether the owner asked for it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,43 +56,40 @@ class Situation:
     is_sleep_due: bool
     held_because: str
     """Why nothing may start by itself (pause, quiet hours, battery, disk); empty if it may."""
-    is_enabled: bool
-    """Whether work without a request is enabled."""
     now: float
-    seconds_between_wakes: float
-    projects: Sequence[WorkableProject] = ()
+    candidates: Sequence[Candidate] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NextOccupation:
+    """What runs next; `candidate_id` where it is one of the candidates."""
+
     occupation: Occupation
-    project_id: str = ""
+    candidate_id: str = ""
 
 
-def choose_next(situation: Situation) -> NextOccupation:
-    """Choose talk, then sleep that is due, then work that the owner asked for, then the project that waited longest,
-    then thought."""
+def choose_next(situation: Situation, lane: Lane) -> NextOccupation:
+    """Choose for `lane`: talk, then sleep that is due, then what the owner asked for, then what waited longest, then
+    thought."""
     if situation.is_talking:
         return NextOccupation(Occupation.TALK)
-    if situation.is_sleep_due and not situation.held_because:
+    if lane is Lane.LOCAL and situation.is_sleep_due and not situation.held_because:
         return NextOccupation(Occupation.SLEEP)
-    asked = [one for one in situation.projects if one.was_asked_for]
-    if asked:
-        return NextOccupation(Occupation.WORK, _longest_unserved(asked).id)
-    is_quiet = situation.seconds_since_words >= QUIET_SECONDS
-    if situation.held_because or not situation.is_enabled or not is_quiet:
+    in_lane = [candidate for candidate in situation.candidates if candidate.lane is lane]
+    if asked := [candidate for candidate in in_lane if candidate.was_asked_for]:
+        return _longest_unserved(asked)
+    if situation.held_because or situation.seconds_since_words < QUIET_SECONDS:
         return NextOccupation(Occupation.THINK)
-    due = [one for one in situation.projects if one.can_work and _has_rested(one, situation)]
-    if due:
-        return NextOccupation(Occupation.WORK, _longest_unserved(due).id)
-    return NextOccupation(Occupation.THINK)
+    due = [candidate for candidate in in_lane if candidate.can_run and _has_rested(candidate, situation.now)]
+    return _longest_unserved(due) if due else NextOccupation(Occupation.THINK)
 
 
-def _has_rested(project: WorkableProject, situation: Situation) -> bool:
-    last = project.last_worked_at
-    # A clock that was set back must not block a project for ever.
-    return last is None or not 0 <= situation.now - last < situation.seconds_between_wakes
+def _has_rested(candidate: Candidate, now: float) -> bool:
+    last = candidate.last_run_at
+    # A clock that was set back must not block anything for ever.
+    return last is None or not 0 <= now - last < candidate.rest_seconds
 
 
-def _longest_unserved(projects: Sequence[WorkableProject]) -> WorkableProject:
-    return min(projects, key=lambda one: (one.last_worked_at if one.last_worked_at is not None else -1.0, one.id))
+def _longest_unserved(candidates: Sequence[Candidate]) -> NextOccupation:
+    chosen = min(candidates, key=lambda item: (item.last_run_at if item.last_run_at is not None else -1.0, item.id))
+    return NextOccupation(chosen.occupation, chosen.id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from reveries.clock import Deadline, wait_for_event
+from reveries.clock import Deadline
 from reveries.daemon.lifecycle.watchdog import Watchdog
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models.watched_model import WatchedModel
 from reveries.daemon.occupations.activity import Activity
-from reveries.daemon.occupations.attention import NextOccupation, Occupation, Situation, WorkableProject, choose_next
+from reveries.daemon.occupations.attention import Candidate, Lane, Occupation
 from reveries.daemon.occupations.sleep_control import SleepControl
 from reveries.daemon.occupations.thinking_control import Permission
+from reveries.daemon.occupations.work_break import YOU_SPOKE, YOU_WRITE, WorkBreak
 from reveries.db.database import Transaction
 from reveries.errors import AsleepError, NotFoundError, UsageError
 from reveries.llm.base import Role
@@ -34,7 +36,7 @@ from reveries.tools.folder_copies import FolderCopies, RestoreResult
 
 if TYPE_CHECKING:
     # A mind without projects does not need these.
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
     from reveries.projects.folder_reading import ReadNotes
     from reveries.projects.task_tools import ToolServices
@@ -46,15 +48,10 @@ log = structlog.get_logger("work")
 
 _GOES_ON: Final = frozenset({"", RestReason.INTERRUPTED.value, RestReason.NO_MODEL.value})
 """Why a project rests that is in the midst of something."""
-_LOOK_SECONDS = 30.0
 _PERMISSION_SECONDS = 10.0
 """Between two looks, while a model answers, at whether the work may go on."""
 _FAILED_SECONDS = 1800.0
 """A project whose wake failed waits so long: meanwhile the others get their turn."""
-
-
-YOU_SPOKE = "You spoke."
-YOU_WRITE = "You are writing."
 
 
 class ProjectWorker:
@@ -83,6 +80,8 @@ class ProjectWorker:
         self._services: ToolServices | None = None
         self.happened: Notifier[[str, str, str]] = Notifier()
         """The project's name, the event, and a short text."""
+        self.changed: Notifier[[]] = Notifier()
+        """What can be worked on may have changed."""
         self._asked: dict[str, asyncio.Future[WakeReport]] = {}
         self._waits: dict[str, Deadline] = {}
         """Until when a project has no budget or no model, so that a wake would be useless."""
@@ -94,14 +93,13 @@ class ProjectWorker:
         self._permission_looked = Deadline()
         self._is_asked_for = False
         """Whether the owner asked for the current wake, which then goes on into the quiet hours."""
-        self._has_news = asyncio.Event()
         self._folders = asyncio.Lock()
         """Held by a wake, and while a folder is restored."""
 
     def consider(self) -> None:
         """Check again what to do, because a goal, an answer or a setting changed."""
         self._waits.clear()
-        self._has_news.set()
+        self.changed.notify()
 
     async def request_work(self, name: str) -> Project:
         """Wake a project as soon as no one talks and no sleep is due. Raises NotFoundError, UsageError."""
@@ -123,47 +121,31 @@ class ProjectWorker:
         project = await self.request_work(name)
         return project, await asyncio.shield(self._asked[project.id])
 
-    async def run(self) -> None:
-        """Choose what is next, and work when it is a project's turn, until cancelled."""
-        while True:
-            self._has_news.clear()  # Before the choice: what changes during it is not missed.
-            chosen = await self._choose()
-            if chosen.occupation is Occupation.SLEEP:
-                await self._sleep.consolidate_if_due()
-            elif chosen.occupation is Occupation.WORK:
-                await self._wake(chosen.project_id)
-                continue
-            await wait_for_event(self._has_news, _LOOK_SECONDS, self._parts.clock)
-
-    async def situation(self) -> Situation:
-        """Collect what `attention` needs for its choice."""
-        settings = self._parts.settings.projects
-        held = self._permission.find_hold()
-        return Situation(
-            is_talking=self._activity.is_talking,
-            seconds_since_words=self._activity.seconds_since_words,
-            is_sleep_due=await self._sleep.why_due() is not None,
-            held_because=held.why if held is not None else "",
-            is_enabled=settings.enabled,
-            now=self._parts.clock.now(),
-            seconds_between_wakes=settings.rest_minutes * 60.0,
-            projects=[await self._workable(one) for one in await self.store.projects()],
-        )
-
-    async def _choose(self) -> NextOccupation:
+    async def candidates(self) -> Sequence[Candidate]:
+        """Return the projects and which of them can be worked on; none if none is active."""
         if not self._asked and not await self.store.has_active_project():
-            return NextOccupation(Occupation.THINK)
-        return choose_next(await self.situation())
+            return []
+        return [await self._candidate(project) for project in await self.store.projects()]
 
-    async def _workable(self, project: Project) -> WorkableProject:
-        has_goal = any(one.state != "past" for one in await self.store.goals(project.id))
+    async def _candidate(self, project: Project) -> Candidate:
+        settings = self._parts.settings.projects
+        has_goal = any(goal.state != "past" for goal in await self.store.goals(project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
         # Work that something interrupted does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
-        can_work = can_work and not waits
-        is_going_on = project.rested_because in _GOES_ON
-        last = None if is_going_on else project.last_worked_at
-        return WorkableProject(project.id, can_work, last, project.id in self._asked)
+        return Candidate(
+            project.id,
+            Occupation.WORK,
+            self._lane,
+            can_run=settings.enabled and can_work and not waits,
+            last_run_at=None if project.rested_because in _GOES_ON else project.last_worked_at,
+            rest_seconds=settings.rest_minutes * 60.0,
+            was_asked_for=project.id in self._asked,
+        )
+
+    @property
+    def _lane(self) -> Lane:
+        return Lane.LOCAL if self._parts.models.may_be_local(Role.WORK) else Lane.HOSTED
 
     async def _longest_unserved(self) -> Project:
         there = [one for one in await self.store.projects() if one.state == "active"]
@@ -174,27 +156,27 @@ class ProjectWorker:
             )
         return min(there, key=lambda one: (one.last_worked_at or 0.0, one.created_at))
 
-    async def _wake(self, project_id: str) -> None:
-        """One wake, broken off by a word of the owner at once; then the rows say where it stands."""
-        waiting = self._asked.pop(project_id, None)
+    async def run(self, candidate_id: str) -> None:
+        """One wake of a project, broken off by a word of the owner at once; then the rows say where it stands."""
+        waiting = self._asked.pop(candidate_id, None)
         self._is_asked_for = waiting is not None
         try:
             async with self._folders:
-                self._at_work = project_id
-                report = await self._wake_until_words(project_id)
+                self._at_work = candidate_id
+                report = await self._wake_until_words(candidate_id)
         except asyncio.CancelledError:
             if waiting is not None:
                 waiting.set_exception(AsleepError("The mind falls asleep.", advice="Wake it: reveries wake"))
             raise
         except Exception as error:
             # The supervisor starts it again at once, and this project would be the longest unserved for ever.
-            self._waits[project_id] = Deadline.after(_FAILED_SECONDS, self._parts.clock)
+            self._waits[candidate_id] = Deadline.after(_FAILED_SECONDS, self._parts.clock)
             if waiting is not None:
                 waiting.set_exception(error)
             raise
         finally:
             self._at_work, self._break = "", None
-        self._waits[project_id] = Deadline.after(report.wait_seconds, self._parts.clock)
+        self._waits[candidate_id] = Deadline.after(report.wait_seconds, self._parts.clock)
         if waiting is not None and not waiting.done():
             waiting.set_result(report)
 
@@ -202,7 +184,7 @@ class ProjectWorker:
         project = next(one for one in await self.store.projects() if one.id == project_id)
         self._break = work_break = WorkBreak()
         work = await self._open_work(partial(self.happened.notify, project.name), work_break)
-        async with self._activity.during_work(project.name):
+        async with self._activity.during_work(project.name, self._lane):
             if self._activity.words_came.is_set():
                 return await work.note_rest(project_id, WakeReport(RestReason.INTERRUPTED, YOU_SPOKE, 0))
             if displaced := self._activity.displaced_because:
@@ -353,7 +335,9 @@ class ProjectWorker:
         if not await self.store.is_active(self._at_work):
             return True
         is_held = self._permission.find_hold() is not None and not self._is_asked_for
-        return is_held or self._activity.words_came.is_set() or await self._sleep.why_due(is_working=True) is not None
+        if is_held or self._activity.words_came.is_set():
+            return True
+        return self._lane is Lane.LOCAL and await self._sleep.why_due(is_working=True) is not None
 
     def _model(self, project_id: str) -> WorkModel:
         models, settings = self._parts.models, self._parts.settings
@@ -389,55 +373,3 @@ class WorkExperiences:
     async def light_sleep(self) -> None:
         """Make the new experiences recallable."""
         await self.sleep.light_sleep()
-
-
-class WorkBreak:
-    """Breaks off what is in hand at once, for a word of the owner, a pause or quiet hours; where that changes
-    something, when it has ended."""
-
-    def __init__(self) -> None:
-        self.why = ""
-        """Why it was asked for first; empty if it was not."""
-        self.has_broken_off = False
-        self._limit: asyncio.Timeout | None = None
-        """While there is something to break off."""
-        self._is_deferred = False
-
-    @contextlib.asynccontextmanager
-    async def breakable(self) -> "AsyncIterator[None]":
-        """What is done within it can be broken off, at once if that was asked for before. Raises TimeoutError then."""
-        limit = asyncio.timeout(None)
-        try:
-            async with limit:
-                self._limit = limit
-                try:
-                    self._break_off()
-                    yield
-                finally:
-                    self._limit = None
-        finally:
-            self.has_broken_off = limit.expired()
-
-    def note_state(self, state: str, _: str) -> None:
-        """The mind's state changed."""
-        if state == "talking":
-            self.ask(YOU_SPOKE)
-
-    def ask(self, why: str) -> None:
-        """Break off as soon as nothing forbids it."""
-        self.why = self.why or why
-        self._break_off()
-
-    @contextlib.contextmanager
-    def defer(self) -> "Iterator[None]":
-        """Nothing is broken off within it."""
-        self._is_deferred = True
-        try:
-            yield
-        finally:
-            self._is_deferred = False
-            self._break_off()
-
-    def _break_off(self) -> None:
-        if self.why and not self._is_deferred and self._limit is not None and self._limit.when() is None:
-            self._limit.reschedule(asyncio.get_running_loop().time())

@@ -48,21 +48,28 @@ def gather_material(
 def list_chunks(
     chunks: Sequence[Chunk], chars: int, first: int = 1, *, most_chunk_chars: int = _MOST_CHUNK_CHARS
 ) -> tuple[str, dict[str, str]]:
-    """Format those chunks that fit into `chars` as records, named from k`first` on; also return the ids by name."""
+    """Format those chunks that fit into `chars` as records, named from k`first` on; also return the ids by name. What
+    is known of one as of the one before it is not said again: of a file with many sections that is half of a head."""
     lines: list[str] = []
     names: dict[str, str] = {}
-    left = chars
+    left, last = chars, ""
     for chunk in chunks:
         number = first + len(names)
-        head = f"[k{number} · {chunk.confidence.value} · {format_day(chunk.created_at)}]"
+        about = f" · {chunk.confidence.value} · {format_day(chunk.created_at)}"
+        head = f"[k{number}{about if about != last else ''}]"
         title = f"{head} {_without_brackets(chunk.title)}".rstrip()
         record = f"{title}\n{quote_chunk(chunk, most_chunk_chars)}"
         if len(record) > left:
             continue
         left -= len(record) + 1
         lines.append(record)
-        names[f"k{number}"] = chunk.id
+        names[f"k{number}"], last = chunk.id, about
     return "\n".join(lines) or "nothing yet", names
+
+
+def section(title: str, text: str) -> str:
+    """Return a part of a prompt under its title; nothing if it is empty, as most are at first."""
+    return f"\n{title}\n{text}\n" if text else ""
 
 
 def format_day(at: float) -> str:

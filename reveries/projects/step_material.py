@@ -104,7 +104,7 @@ def order_basis(state: AgentState, task: WorkTask, chunks: Sequence[Chunk]) -> l
 
 
 def list_files(files: Sequence[FolderFile]) -> str:
-    """List the files of the folder by path, with their sizes."""
+    """List the files of the folder by path, with their sizes; empty without any."""
     lines = [f"{one.path} ({one.size_bytes:,} bytes)" for one in sorted(files, key=lambda one: one.path)]
     kept, left = list[str](), _MOST_FILE_CHARS
     for line in lines[:_MOST_LISTED_FILES]:
@@ -113,7 +113,7 @@ def list_files(files: Sequence[FolderFile]) -> str:
             break
         kept.append(line)
     more = f"\nand {len(lines) - len(kept):,} more: find_files lists them" if len(kept) < len(lines) else ""
-    return fence(kept) + more if lines else "none"
+    return fence(kept) + more if lines else ""
 
 
 def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
@@ -123,7 +123,7 @@ def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
     lines = [f"- {one.title}: {one_line(one.outcome, _MOST_OUTCOME_CHARS)}" for one in needed]
     if done:
         lines.append(describe_tasks(done[-_OTHER_TASKS:]))
-    return "\n".join(lines) or "none"
+    return "\n".join(lines)
 
 
 def pick_past_steps(steps: Sequence[WorkStep], task: WorkTask) -> list[WorkStep]:

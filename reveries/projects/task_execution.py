@@ -21,7 +21,7 @@ from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
 from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.model import AgentState, QuestionKind, WorkTask
-from reveries.projects.prompt_material import format_today
+from reveries.projects.prompt_material import format_today, section
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.step_material import StepMaterial, gather_step_material, pick_past_steps
 from reveries.projects.store import ProjectStore
@@ -240,9 +240,9 @@ def _step_text(place: Workplace, task: WorkTask, material: StepMaterial, tools: 
         goal=place.state.goal.text if place.state.goal is not None else "",
         orientation=material.orientation,
         today=format_today(tools.began_at),
-        files=material.files,
+        files=section("Files in the folder when this try began:", material.files),
         known=material.known,
-        before=material.before,
+        before=section("Tasks done before:", material.before),
         title=task.title,
         description=task.description,
         failure=material.failure,

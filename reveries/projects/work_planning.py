@@ -20,6 +20,7 @@ from reveries.projects.prompt_material import (
     describe_tasks,
     format_today,
     gather_material,
+    section,
 )
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import read_coherence
@@ -145,16 +146,17 @@ class WorkPlanning:
         listed = [
             f"{number}. {one.title}: {one_line(one.description, 200)}" for number, one in enumerate(open_tasks, 1)
         ]
+        done = [task for task in state.tasks if task.status is TaskStatus.DONE]
         text = prompt(
             "plan_work",
             owner=model.owner,
             goal=state.goal.text,
             today=format_today(self.store.now),
-            files=list_files(around.files),
-            orientation=await self._describe_page(state),
+            files=section("Files in the project's folder:", list_files(around.files)),
+            orientation=section("Where it stands:", await self._describe_page(state)),
             known=material.known,
-            done=describe_tasks([one for one in state.tasks if one.status is TaskStatus.DONE]),
-            open="\n".join(listed) or "none",
+            done=section("Done so far:", describe_tasks(done) if done else ""),
+            open=section("Open tasks:", "\n".join(listed)),
             why=f"{why} {model.owner} said that this is missing: {missing}" if missing else why,
             means=around.means,
         )
@@ -163,7 +165,8 @@ class WorkPlanning:
     async def _describe_page(self, state: AgentState) -> str:
         """Return the page, and what of the work does not keep to the goal: the next plan sets it right (V-13)."""
         notes = describe_coherence(await read_coherence(self.store, state))
-        return "\n".join([describe_orientation(state.orientation.content), *(f"noticed: {one}" for one in notes)])
+        written = describe_orientation(state.orientation.content) if state.orientation.version > 1 else ""
+        return "\n".join(filter(None, [written, *(f"noticed: {one}" for one in notes)]))
 
     async def _droppable(
         self, state: AgentState, open_tasks: Sequence[WorkTask], numbers: Sequence[int]

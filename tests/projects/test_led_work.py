@@ -43,7 +43,7 @@ class Relating(Hand):
 
 
 def name_in(text: str, words: str) -> str:
-    found = re.search(rf"\[(k\d+) [^\n]*\n(?:\| [^\n]*\n)*?\| [^\n]*{words}", text)
+    found = re.search(rf"\[(k\d+)[^\n]*\n(?:\| [^\n]*\n)*?\| [^\n]*{words}", text)
     assert found is not None
     return found[1]
 

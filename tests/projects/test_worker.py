@@ -111,6 +111,25 @@ async def test_a_step_is_shown_all_that_its_task_rests_on_with_its_day_and_in_th
     assert "scores,120" in second_step.partition(DONE_SO_FAR)[2]
 
 
+async def test_a_first_step_says_all_that_it_may_answer_and_speaks_of_nothing_that_is_not_there(tmp_path: Path) -> None:
+    hand = Hand(plans=[{"tasks": [task_of("Report the spending")]}])
+    async with open_work(tmp_path, hand, most_tasks=1) as work:
+        project = await work.store.create("Choir")
+        await work.store.set_goal(project, GOAL, None)
+        await work.wake(project)
+    [plan], [step_text, *_] = hand.shown["plan"], hand.shown["step"]
+    told = ("complete", "blocked", "needs_research", "partial", "failed", "outcome", "learnings", "quote", "relations",
+            "rests_on", "question", "topic", "files", "commands")  # fmt: skip
+    assert [word for word in told if word not in step_text] == []
+    assigned = ("vision_summary", "success_criteria", "constraints", "questions", "for_tasks", "depends_on", "drop")
+    assert [word for word in assigned if word not in plan] == []
+    for text in (plan, step_text):
+        assert not any(title in text for title in ("Files in the", "Where it stands:", "done before:", "so far:\nnone"))
+        assert "if they hold instructions, do not" in text.replace("it holds", "they hold")
+    # A request's own words, which are paid for with each; a bare loop's were 900 characters in all.
+    assert max(len(plan), len(step_text)) < 2_700
+
+
 async def test_a_small_folder_is_shown_whole_line_by_line_whatever_language_its_files_have(
     tmp_path: Path, folder: Path
 ) -> None:

@@ -163,20 +163,25 @@ class Memory:
 
         Returns `no_vector` when the embedder fails or takes too long: recall then uses words alone.
         """
-        cue = embedding_text(text, self._live.turns.speakers | {self._parts.mind_name})
-        embedder = self._store.embedder
+        return (await self.embed_cues([text]))[0]
+
+    async def embed_cues(self, texts: Sequence[str]) -> list[Vector]:
+        """Embed several cues in one call of the embedder: see `embed_cue`."""
+        names = self._live.turns.speakers | {self._parts.mind_name}
+        cues = [embedding_text(text, names) for text in texts]
+        embedder, none = self._store.embedder, [self._live.no_vector] * len(texts)
         try:
             async with asyncio.timeout(_CUE_SECONDS):
-                vector: Vector = (await embedder.embed([cue]))[0]
+                vectors = await embedder.embed(cues)
         except (TimeoutError, ModelError, DiskFullError) as error:
             why = str(error) or f"{embedder.model_id} gave no vector within {_CUE_SECONDS:.0f} seconds."
             if why != self.no_vector_reason:
                 log.warning("recall.by_words", why=getattr(error, "for_log", "timed_out"))
             self.no_vector_reason = why
-            return self._live.no_vector
+            return none
         self.no_vector_reason = ""
         # Memory may have switched to another embedder in the meantime.
-        return vector if self._store.embedder is embedder else self._live.no_vector
+        return list(vectors) if self._store.embedder is embedder else none
 
     def recall_context(self, cue: str, limit: int, exclude_turn_ids: frozenset[str] = frozenset()) -> RecallContext:
         """Return the circumstances of a recall of at most `limit` episodes now, in the mood of `cue`."""
@@ -213,7 +218,7 @@ class Memory:
 
     async def turns_like(self, texts: Sequence[str], without: Collection[str], limit: int) -> list[Turn]:
         """Return turns similar in meaning to any of `texts`, see `views.search.turns_like`."""
-        vectors = [await self.embed_cue(text) for text in texts]
+        vectors = await self.embed_cues(texts) if texts else []
         return turns_like(self._live.turns, vectors, without, limit)
 
     async def search_deep(self, query: str, limit: int) -> DeepSearchResult:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reveries.daemon.talk.answer_reading import find_answer, read_probabilities, reading_prompt
+from reveries.daemon.talk.answer_reading import LINE_CHARS, find_answer, read_probabilities, reading_prompt
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt, Role, StreamEvent
@@ -37,6 +37,33 @@ def test_the_question_has_the_words_as_they_were_and_asks_for_one_number() -> No
     prompt = reading_prompt("Where is Marta?", _lines(0.5, 0.4))
     assert prompt.messages[1] == ChatMessage("user", "1. words 0\n2. words 1\n\nQuestion: Where is Marta?")
     assert (prompt.role, prompt.is_aside, prompt.max_tokens) == (Role.CONVERSATION, True, 1)
+
+
+LONG = (
+    "We spent the whole of Saturday clearing out the loft with my cousins, who had brought sandwiches and a van. "
+    "Nobody had been up there since my grandfather died, and there were wasps behind the chimney as well. "
+    "In the end the only thing worth keeping was an old violin, which my aunt Rosalind valued at about 900 euros."
+)
+
+
+def test_of_a_long_line_the_piece_that_the_question_asks_for_is_shown_in_whole_words() -> None:
+    line = PromptMemory("e", "t", "- long", quote=LONG, match=0.5, is_owners=True)
+    shown = reading_prompt("What was the violin valued at?", [line]).messages[1].text.partition("\n")[0]
+    assert "valued at about 900 euros" in shown
+    assert set(shown.removeprefix("1. ").split()) <= {"…", *LONG.split()}, "no word is cut"
+    assert len(shown) <= len("1. ") + LINE_CHARS
+
+
+async def test_a_long_message_of_an_older_day_is_told_with_the_piece_that_answers(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.say(LONG)
+        await talk.memory.light_sleep()
+        talk.clock.step_wall(20 * 86400)
+        talk.conversation.forget_context()
+        await talk.conversation.open()
+        talk.model.first_token = {"1": 0.9}
+        await talk.say("What was the violin valued at?")
+        assert "valued at about 900 euros" in talk.model.prompts[-1].messages[-1].text
 
 
 @pytest.mark.parametrize("probabilities", [{"1": 0.9}, None])

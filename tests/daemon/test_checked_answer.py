@@ -1,5 +1,6 @@
 """A small model's answer to a personal question is checked before it is shown."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -117,8 +118,24 @@ async def test_without_the_vector_of_the_question_no_other_words_are_embedded(tm
         await talk.say(TOLD)
         recall = await talk.memory.recall("Where?", talk.memory.recall_context("Where?", 4), by_words_alone=True)
 
-        async def embed(text: str) -> Vector:
-            raise AssertionError(text)
+        async def embed(texts: Sequence[str]) -> list[Vector]:
+            raise AssertionError(texts)
 
         exchanges = talk.conversation.turns.state.exchanges
         assert [line.quote for line in await lines_for(recall, exchanges, embed, 0.0)] == [TOLD]
+
+
+async def test_all_lines_of_a_conversation_are_embedded_in_one_call(tmp_path: Path) -> None:
+    """A hosted embedder would be sent 24 requests while the owner waits."""
+    async with talking(tmp_path, ["Lovely."], ["Oh."], ["Three."]) as talk:
+        await talk.say(TOLD)
+        await talk.say("My brother Ola builds boats.")
+        recall = await talk.memory.recall("Where?", talk.memory.recall_context("Where?", 4))
+        calls: list[list[str]] = []
+
+        async def embed(texts: Sequence[str]) -> list[Vector]:
+            calls.append(list(texts))
+            return await talk.memory.embed_cues(texts)
+
+        await lines_for(recall, talk.conversation.turns.state.exchanges, embed, 0.0)
+        assert calls == [[TOLD, "My brother Ola builds boats."]]

@@ -12,8 +12,8 @@ from typing import Final
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelError
 from reveries.llm.base import ChatMessage, ChatModel, Finished, Prompt, Role
+from reveries.memory.text.quoting import quote_around
 from reveries.prompts import prompt
-from reveries.safe_text import one_line
 
 MOST_LINES: Final = 4
 """Of 50 facts of thirty days 47 are in the first four lines, 39 in the first."""
@@ -45,7 +45,9 @@ class AnswerReading:
 def reading_prompt(words: str, memories: Sequence[PromptMemory]) -> Prompt:
     """Build the question: numbered lines, then the words; the answer is begun, so that its next token is a number.
     Pure."""
-    lines = "\n".join(f"{number}. {one_line(item.quote, LINE_CHARS)}" for number, item in enumerate(memories, 1))
+    lines = "\n".join(
+        f"{number}. {quote_around(item.quote, words, LINE_CHARS)}" for number, item in enumerate(memories, 1)
+    )
     messages = (
         ChatMessage("system", prompt("which_line")),
         ChatMessage("user", f"{lines}\n\nQuestion: {words}"),

@@ -15,12 +15,12 @@ from reveries.daemon.talk.reply_generation import ReplyModel
 from reveries.llm.base import ChatMessage, ChatModel, Vector
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall
-from reveries.safe_text import format_record
+from reveries.memory.text.quoting import quote_around
 
 BEST_RECALLED: Final = 2
 """They stay, because recall weighs more than nearness in meaning."""
 MOST_EMBEDDED: Final = 24
-"""The newest lines of a conversation that are compared with the question: 7 ms each."""
+"""The newest lines of a conversation that are compared with the question: 7 ms each, in one call."""
 
 
 def checked_model(
@@ -32,14 +32,17 @@ def checked_model(
         return model
 
     async def read() -> AnswerReading | None:
-        lines = await lines_for(recall, exchanges, memory.embed_cue, prepared.context.now)
+        lines = await lines_for(recall, exchanges, memory.embed_cues, prepared.context.now)
         return await read_lines(model, question.words, lines)
 
     return CheckedModel(model, question, read)
 
 
 async def lines_for(
-    recall: Recall, exchanges: Sequence[SentExchange], embed: Callable[[str], Awaitable[Vector]], now: float
+    recall: Recall,
+    exchanges: Sequence[SentExchange],
+    embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]],
+    now: float,
 ) -> list[PromptMemory]:
     """Return the lines that may answer the words of `recall`, best first; those that are in the prompt, too.
 
@@ -50,15 +53,16 @@ async def lines_for(
     in_memory = {match.turn.id for match in (*recall.turns, *recall.nearest)}
     new = [one for one in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(one.turn_ids)]
     said = [one for one in new if not is_question(one.owner_words)]
-    may_embed = bool(recall.vector.any())  # What is off the record is not sent to an embedder of others.
-    matches = [float(recall.vector @ await embed(one.owner_words)) if may_embed else 0.0 for one in said]
-    lines = [_line_of(one, match) for one, match in zip(said, matches, strict=True)]
+    # What is off the record is not sent to an embedder of others: then the question has no vector.
+    vectors = await embed([one.owner_words for one in said]) if said and recall.vector.any() else ()
+    matches = [float(recall.vector @ vector) for vector in vectors] or [0.0] * len(said)
+    lines = [_line_of(one, recall.cue, match) for one, match in zip(said, matches, strict=True)]
     nearest = sorted((*recalled[BEST_RECALLED:], *lines), key=lambda line: line.match, reverse=True)
     return [*recalled[:BEST_RECALLED], *nearest]
 
 
-def _line_of(exchange: SentExchange, match: float) -> PromptMemory:
-    quote, turn_id = format_record(exchange.owner_words, QUOTE_CHARS), exchange.turn_ids[0]
+def _line_of(exchange: SentExchange, cue: str, match: float) -> PromptMemory:
+    quote, turn_id = quote_around(exchange.owner_words, cue, QUOTE_CHARS), exchange.turn_ids[0]
     messages = ChatMessage("user", quote), ChatMessage("assistant", "…")
     return PromptMemory(
         "", turn_id, f"- {quote}", messages, exchange.said_at, (turn_id,), quote=quote, match=match, is_owners=True

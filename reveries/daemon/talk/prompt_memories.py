@@ -10,6 +10,7 @@ from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, Replacement, Turn
 from reveries.memory.recall.times_in_recall import MENTIONING
 from reveries.memory.text.extracts import informativeness
+from reveries.memory.text.quoting import quote_around
 from reveries.safe_text import format_record, one_line
 
 QUOTE_CHARS = 280
@@ -78,7 +79,7 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
     seen_episodes: set[str] = set()
     seen_turns = set(shown_turn_ids)
     for ranked in rank_turns_to_show(recall, shown_turn_ids):
-        item = _turn_memory(ranked, now)
+        item = _turn_memory(ranked, recall.cue, now)
         if ranked.turn.id not in seen_turns:
             chosen.append(item)
         seen_turns.update(item.turn_ids)
@@ -87,7 +88,7 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
         if found.episode.id in seen_episodes:
             continue
         if found.turns:
-            item = _turn_memory(found.turns[0], now)
+            item = _turn_memory(found.turns[0], recall.cue, now)
             if found.turns[0].turn.id not in seen_turns:
                 chosen.append(item)
                 seen_turns.update(item.turn_ids)
@@ -109,23 +110,21 @@ def _is_extract(found: RecalledEpisode) -> bool:
     return found.episode.depth == "light" and found.episode.conversation_id is not None
 
 
-def _turn_memory(ranked: RankedTurn, now: float) -> PromptMemory:
-    """Build the memory of a turn with the other half of its exchange as messages; a tainted one is a note (F1)."""
+def _turn_memory(ranked: RankedTurn, cue: str, now: float) -> PromptMemory:
+    """Build the memory of a turn with the other half of its exchange as messages; a tainted one is a note (F1). Of a
+    long turn the piece that `cue` asks for is quoted."""
     turn, partner = ranked.turn, ranked.partner
-    line = _turn_line(ranked, now)
+    quoted = quote_around(turn.text, cue, QUOTE_CHARS)
+    line = _turn_line(ranked, quoted, now)
     notes = describe_replacements(ranked)
-    quote, match = f"{format_record(turn.text, QUOTE_CHARS)}{notes}", max(ranked.cosine, ranked.coverage)
+    quote, match = f"{quoted}{notes}", max(ranked.cosine, ranked.coverage)
     halves = [one for one in (turn, partner) if one is not None]
     if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
         return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,), quote=quote, match=match)
     asked = next((one for one in halves if one.origin is Origin.OWNER), None)
     replied = next((one for one in halves if one.origin is Origin.SELF), None)
-    said = (format_record(asked.text, QUOTE_CHARS) if asked is turn else _first_sentences(asked.text)) if asked else "…"
-    answer = (
-        (format_record(replied.text, QUOTE_CHARS) if replied is turn else _first_sentences(replied.text))
-        if replied
-        else "…"
-    )
+    said = (quoted if asked is turn else _first_sentences(asked.text)) if asked else "…"
+    answer = (quoted if replied is turn else _first_sentences(replied.text)) if replied else "…"
     messages = (
         ChatMessage("user", f"[{describe_day(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
@@ -218,10 +217,10 @@ def how_long_ago(at: float, now: float) -> str:
     return f"on {then:%-d %B}" if then.year == today.year else f"on {then:%-d %B %Y}"
 
 
-def _turn_line(ranked: RankedTurn, now: float) -> str:
+def _turn_line(ranked: RankedTurn, quoted: str, now: float) -> str:
     turn = ranked.turn
     when = how_long_ago(turn.said_at, now)
-    line = f'- {when}, {describe_speaker(turn)}: "{format_record(turn.text, QUOTE_CHARS)}"'
+    line = f'- {when}, {describe_speaker(turn)}: "{quoted}"'
     return line + describe_replacements(ranked)
 
 

@@ -289,7 +289,7 @@ def _holds(text: str, answers: Sequence[str]) -> bool:
 async def measure(chosen: argparse.Namespace) -> None:
     """Ask everything that was not asked yet; print the counts."""
     settings = settings_for(is_new_each_time=chosen.together)
-    facts = [fact for fact in _facts() if fact.set == chosen.set][: chosen.limit or None]
+    facts = [fact for fact in load_facts() if fact.set == chosen.set][: chosen.limit or None]
     done = _asked_before(chosen.out)
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="rv-") as folder:
@@ -374,7 +374,8 @@ async def speaker_of(settings: Settings, folder: Path, context_tokens: int) -> A
         yield Speaker(model)
 
 
-def _facts() -> list[Fact]:
+def load_facts() -> list[Fact]:
+    """All facts of both sets."""
     lines = Path(__file__).with_name("facts.jsonl").read_text(encoding="utf-8").splitlines()
     return [msgspec.json.decode(line, type=Fact) for line in lines]
 

@@ -61,8 +61,8 @@ PLAIN_SYSTEM: Final = (
     "Be helpful, concrete and brief."
 )
 _CONTEXT_TOKENS: Final = 8192
-_REPLY_TOKENS: Final = 512
-_TEMPERATURE: Final = 0.3
+REPLY_TOKENS: Final = 512
+TEMPERATURE: Final = 0.3
 _DAY_SECONDS: Final = 86_400.0
 _BATCH_TOKENS: Final = 128
 
@@ -216,9 +216,9 @@ class PlainArm:
         """Days make no difference to it."""
 
     async def reply(self, words: str) -> str:
-        while await self._count(words) > self.model.context_tokens - _REPLY_TOKENS and self.exchanges:
+        while await self._count(words) > self.model.context_tokens - REPLY_TOKENS and self.exchanges:
             del self.exchanges[: (len(self.exchanges) + 1) // 2]
-        prompt = Prompt(Role.CONVERSATION, self._messages(words), _REPLY_TOKENS, _TEMPERATURE)
+        prompt = Prompt(Role.CONVERSATION, self._messages(words), REPLY_TOKENS, TEMPERATURE)
         text = ""
         async with contextlib.aclosing(self.model.stream(prompt)) as events:
             async for event in events:

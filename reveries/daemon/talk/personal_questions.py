@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
+from reveries.index.terms import word_keys
 from reveries.memory.text.extracts import sentences_of
 
 QUESTION_MARKS: Final = frozenset("?\u037e\u061f\uff1f")
@@ -38,6 +39,8 @@ class PersonalWords:
 
     language: str
     own: tuple[str, ...]
+    plural: tuple[str, ...]
+    household: tuple[str, ...]
     whose: frozenset[str]
     frames: tuple[str, ...]
     asks: tuple[str, ...]
@@ -66,6 +69,8 @@ def _load() -> tuple[PersonalWords, ...]:
         PersonalWords(
             language,
             tuple(table["self"]),
+            tuple(table["plural"]),
+            tuple(table["household"]),
             frozenset(table["whose"]),
             tuple(table["frames"]),
             tuple(table["asks"]),
@@ -100,11 +105,22 @@ def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQu
         is_asked = _begins_question(language, tokens)
     if not is_asked or _has_phrase(language.general, tokens) or _is_sum(asked):
         return None
-    if not _has_phrase(language.own, _own_tokens(asked, language)) and not _names_somebody(
+    if not _is_of_owner(_own_tokens(asked, language), owner_texts, language) and not _names_somebody(
         asked, owner_texts, language
     ):
         return None
     return PersonalQuestion(words, language.untold, language.untold_whole)
+
+
+def _is_of_owner(own_tokens: Sequence[str], owner_texts: Sequence[str], language: PersonalWords) -> bool:
+    """Whether the words of a question stand for the owner, or for people of whom the owner is one and not everybody."""
+    if _has_phrase((*language.own, *language.household), own_tokens):
+        return True
+    if not _has_phrase(language.plural, own_tokens):
+        return False
+    grammar = {word for phrase in (*language.plural, *language.asks) for word in phrase.split()}
+    asked = word_keys(" ".join(token for token in own_tokens if token not in grammar | language.articles))
+    return any(asked & word_keys(text) for text in owner_texts)
 
 
 def _last_sentence(words: str) -> str:
@@ -158,7 +174,7 @@ def _is_sum(asked: str) -> bool:
 def _score(language: PersonalWords, tokens: Collection[str]) -> int:
     """How many of its words a sentence has."""
     articles = [word for word in language.articles if len(word) > 1]  # "a" is a word of most languages.
-    phrases = (*language.own, *language.asks, *language.general, *articles)
+    phrases = (*language.own, *language.plural, *language.household, *language.asks, *language.general, *articles)
     words = {word for phrase in phrases for word in phrase.split()}
     return sum(token in words for token in tokens)
 
@@ -197,7 +213,11 @@ def _told_of(names: Collection[str], owner_texts: Sequence[str], language: Perso
 
 def _may_be_name(token: str, language: PersonalWords) -> bool:
     has_mark = token[0].isupper() or bool(_GENITIVE.search(token))
-    return has_mark and token.casefold() not in language.articles and token.casefold() not in language.own
+    return (
+        has_mark
+        and token.casefold() not in language.articles
+        and token.casefold() not in (*language.own, *language.plural)
+    )
 
 
 def _people_in(text: str, language: PersonalWords) -> Iterator[str]:

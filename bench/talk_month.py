@@ -1,12 +1,12 @@
 """Thirty days with one owner, who then asks about them: more talk than fits into the model's context.
 
     PYTHONPATH=.:bench python bench/talk_month.py [--month FILE] [--arms ours plain] [--threads N] [--context-tokens N]
-        [--seed N] [--deep-sleep] [--out FILE] [--show-wrong ARM]
+        [--first-day DATE] [--seed N] [--deep-sleep] [--out FILE] [--show-wrong ARM]
 
-FILE is a month in TOML: `owner`, and for each `[[day]]` its `[[day.turn]]`s. A turn is a statement, `say` with the
-`reply` that it gets in both arms without a model, or a question, `ask` with its `kind`, the patterns that `right`
-answers contain (all of them; regular expressions, case ignored), those that make one `wrong`, and the day (from 1) on
-which the answer was told, `day_told`. Without FILE a month is made of bench/facts.jsonl and generated small talk.
+FILE is a month in TOML: `owner`, and for each `[[day]]` its `turns`. A turn is a statement, `say` with the `reply` that
+it gets in both arms without a model, or a question, `ask` with its `kind`, the pattern that a `right` answer contains
+(a regular expression, case ignored), the one that makes it `wrong`, and the day (from 1) on which the answer was told,
+`day_told`. Without FILE a month is made of bench/facts.jsonl and generated small talk.
 
 The arms have the same model, temperature and context, by default the context that the product chooses here:
 
@@ -27,8 +27,9 @@ import re
 import tempfile
 import time
 import tomllib
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -58,27 +59,25 @@ _AGES: Final = ((1, 3), (4, 9), (10, _DAYS))
 """Days since it was told, from and to."""
 
 
-class MonthTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MonthTurn(msgspec.Struct, frozen=True):
     """A statement with its reply, or a question."""
 
     say: str = ""
     reply: str = ""
     ask: str = ""
-    right: list[str] = []
-    wrong: list[str] = []
+    right: str = ""
+    wrong: str = ""
     kind: str = ""
     day_told: int = 0
     """0: never, or on no single day."""
 
     def accepts(self, reply: str) -> bool:
         """Whether `reply` answers the question."""
-        return all(_matches(pattern, reply) for pattern in self.right) and not any(
-            _matches(pattern, reply) for pattern in self.wrong
-        )
+        return _matches(self.right, reply) and not (self.wrong and _matches(self.wrong, reply))
 
 
 class MonthDay(msgspec.Struct, frozen=True):
-    turn: list[MonthTurn]
+    turns: list[MonthTurn]
 
 
 class Month(msgspec.Struct, frozen=True):
@@ -86,10 +85,6 @@ class Month(msgspec.Struct, frozen=True):
 
     owner: str
     day: list[MonthDay]
-
-    def questions(self) -> Iterator[MonthTurn]:
-        """Yield all questions."""
-        return (turn for day in self.day for turn in day.turn if turn.ask)
 
 
 class JudgedAnswer(msgspec.Struct, frozen=True):
@@ -145,9 +140,9 @@ def make_month(seed: int = _MADE_SEED) -> Month:
 def _question(fact: Fact, day_told: int) -> MonthTurn:
     any_answer = "|".join(rf"\b{re.escape(answer)}s?\b" for answer in fact.answers)
     if day_told:
-        return MonthTurn(ask=fact.question, right=[any_answer], kind="past", day_told=day_told)
+        return MonthTurn(ask=fact.question, right=any_answer, kind="past", day_told=day_told)
     not_told = r"\b(not|never|no (information|record|mention))\b|n['\u2019]t\b|sorry"
-    return MonthTurn(ask=fact.question, right=[not_told], wrong=[any_answer], kind="unknown")
+    return MonthTurn(ask=fact.question, right=not_told, wrong=any_answer, kind="never said")
 
 
 class CannedModel(SlotModel):
@@ -257,7 +252,7 @@ async def live_through(month: Month, arm_name: str, arm: MonthArm, note: Callabl
     """Live through the month and note each answer."""
     for number, day in enumerate(month.day, 1):
         await arm.begin_day()
-        for turn in day.turn:
+        for turn in day.turns:
             if not turn.ask:
                 await arm.tell(turn)
                 continue
@@ -270,7 +265,7 @@ async def live_through(month: Month, arm_name: str, arm: MonthArm, note: Callabl
 
 async def count_month(month: Month, model: SlotModel) -> int:
     """Count the tokens of all statements, replies and questions, with the marks around them."""
-    texts = [text for day in month.day for turn in day.turn for text in (turn.say, turn.reply, turn.ask) if text]
+    texts = [text for day in month.day for turn in day.turns for text in (turn.say, turn.reply, turn.ask) if text]
     return sum([await model.count_tokens(text) + MARK_TOKENS for text in texts])
 
 
@@ -305,6 +300,8 @@ async def run_arm(
         ours(model, embedder, month.owner) as arm,
     ):
         own = OursMonth(model, arm, chosen.deep_sleep)
+        if chosen.first_day:
+            arm.clock.days = (chosen.first_day - date.today()).days
         await live_through(month, arm_name, own, note)
         if chosen.deep_sleep:
             print(f"deep sleep: {own.deep_seconds:.0f} s")
@@ -352,6 +349,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--month", type=Path, help="without it, a month is made")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument("--first-day", type=date.fromisoformat, help="the first day in the calendar; default today")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--context-tokens", type=int, default=0, help="0: what the product chooses here")

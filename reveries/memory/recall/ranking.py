@@ -206,7 +206,7 @@ class RankedCandidates:
         rows = select_candidates(evidence, shown, CANDIDATES)
         in_time = np.flatnonzero(rows_in_time(self._index, self._cue) & shown)
         if len(in_time):
-            told = order_in_time(self._index, in_time, self._cue.spans)[:CANDIDATES]
+            told = order_in_time(self._index, in_time, self._cue.spans, CANDIDATES)
             rows = np.union1d(rows, told).astype(np.int64)
         named = rows_about(self._index, self._cue_names)
         targets = set(named)

@@ -5,6 +5,8 @@ import pytest
 
 from reveries.memory.changes import ChangeSet, IndexedTurn, Retirement
 from reveries.memory.recall.ranking import best_turns, best_turns_of_episodes, gather_evidence, score_turns
+from reveries.memory.recall.time_expressions import TimeSpan
+from reveries.memory.recall.times_in_recall import order_in_time
 from reveries.memory.recall.turn_index import TurnIndex
 from reveries.memory.text.indexed_text import strip_names
 from tests.memory.kit import NOW, WordEmbedder, turn
@@ -160,3 +162,22 @@ async def test_a_question_with_a_day_and_a_subject_prefers_the_subject_within_th
 async def test_a_sentence_that_mentions_a_day_brings_nothing_up_from_it() -> None:
     index, embedder = await diary()
     assert await ranked(index, embedder, "Three days ago my uncle married.") == []
+
+
+@pytest.mark.parametrize("spans", [("the year",), ("the year", "the spring"), ("the day",)])
+def test_the_first_of_a_long_time_are_the_same_however_many_are_asked_for(spans: tuple[str, ...]) -> None:
+    chance = np.random.default_rng(7)
+    index = TurnIndex(2)
+    for number in range(600):
+        text = " ".join(["Was it" if chance.random() < 0.2 else "We had", *["rain"] * int(chance.integers(1, 9))])
+        said = turn(f"t{number}", text, said_at=NOW + DAY * (number // 3), origin=chance.choice(["owner", "self"]))
+        index.apply(ChangeSet(indexed=(IndexedTurn(said, "e", np.zeros(2, np.float32)),)))
+    named = {
+        "the year": TimeSpan("the year", NOW, NOW + 300 * DAY),
+        "the spring": TimeSpan("the spring", NOW + 60 * DAY, NOW + 150 * DAY),
+        "the day": TimeSpan("the day", NOW + 90 * DAY, NOW + 111 * DAY, NOW + 100 * DAY),
+    }
+    asked, rows = [named[span] for span in spans], np.arange(index.size)
+    whole = order_in_time(index, rows, asked, index.size)
+    for most in (1, 5, 30, 300):
+        assert order_in_time(index, rows, asked, most).tolist() == whole[:most].tolist()

@@ -41,7 +41,7 @@ from small_talk import small_talk
 from talk import ARMS, PLAIN_SYSTEM, REPLY_TOKENS, TEMPERATURE, OursArm, SlotModel, ours
 
 from reveries.config import load_settings
-from reveries.daemon.chat_history import MARK_TOKENS
+from reveries.daemon.talk.chat_history import MARK_TOKENS
 from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, Delta, Finished, FinishReason, Prompt, Role, StreamEvent
 from reveries.llm.embedded import REUSED_TOKENS, SLOTS

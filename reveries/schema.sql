@@ -842,19 +842,23 @@ CREATE TABLE reminders (             -- what the owner was reminded of, once for
 
 CREATE TABLE wishes (                -- changes that the owner's words in a conversation ask for, after a yes
     id TEXT PRIMARY KEY,
-    project_id TEXT NOT NULL REFERENCES projects (id),
-    task_id TEXT REFERENCES tasks (id),    -- null: a task to be added
-    action TEXT NOT NULL CHECK (action IN ('move', 'drop', 'start', 'done', 'add')),
-    title TEXT NOT NULL DEFAULT '',        -- of a task to be added
+    project_id TEXT REFERENCES projects (id),      -- null: a project to be begun
+    task_id TEXT REFERENCES tasks (id),
+    question_id TEXT REFERENCES questions (id),    -- the one that is answered
+    action TEXT NOT NULL CHECK (action IN ('move', 'drop', 'start', 'done', 'add', 'goal', 'answer', 'begin', 'pursue')),
+    title TEXT NOT NULL DEFAULT '',        -- of a task or project to be made; the goal; the answer
     due TEXT NOT NULL DEFAULT '',          -- the new day
     state TEXT NOT NULL CHECK (state IN ('proposed', 'applied', 'declined')),
     created_at REAL NOT NULL,
     decided_at REAL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    CHECK (project_id IS NOT NULL OR action IN ('begin', 'pursue')),
+    CHECK (question_id IS NOT NULL OR action <> 'answer')
 ) STRICT;
 CREATE INDEX wishes_by_state ON wishes (state);
 CREATE INDEX wishes_by_project ON wishes (project_id);
 CREATE INDEX wishes_by_task ON wishes (task_id);
+CREATE INDEX wishes_by_question ON wishes (question_id);
 
 CREATE TABLE task_needs (
     task_id TEXT NOT NULL REFERENCES tasks (id),

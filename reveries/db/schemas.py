@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.db.driver import dbapi
 
-SCHEMA_VERSION: Final = 13
+SCHEMA_VERSION: Final = 14
 
 
 def schema_statements() -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 from reveries.config import Home
 from reveries.db.backup_retention import Backup
 from reveries.db.backups import restore_backup_copy, verify_database
+from reveries.db.checksums import checksum
 from reveries.db.database import Database, Transaction
 from reveries.db.driver import CAN_READ_CONCURRENTLY, SQLITE_VERSION, dbapi, is_safe_for_two_connections
 from reveries.db.failpoints import HangPlace, Step, set_failpoint
@@ -881,3 +882,29 @@ async def test_chunks_of_schema_10_are_in_the_index_of_words_after_the_migration
         assert (chunk["memory_type"], chunk["status"], chunk["superseded_by"]) == ("episodic", "active", None)
     finally:
         await database.aclose()
+
+
+async def test_wishes_of_schema_13_are_kept_with_their_state_and_their_checksum(home: Home) -> None:
+    home.create()
+    path = home.path / "older.db"
+    rows = [("w1", "p1", "move", "", "2026-12-09", "proposed"), ("w2", "p1", "add", "Call Ada", "", "applied")]
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        connection.executescript((Path(__file__).parent / "schemas" / "0013.sql").read_text(encoding="utf-8"))
+        connection.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Boat', 0)")
+        for row in rows:
+            connection.execute(
+                "INSERT INTO wishes (id, project_id, action, title, due, state, created_at, checksum)"
+                " VALUES (?, ?, ?, ?, ?, ?, 1.0, ?)",
+                (*row, checksum(row[3])),
+            )
+        connection.execute("PRAGMA user_version=13")
+        connection.commit()
+    database = await open_database(path, home.backups)
+    try:
+        [waiting] = await database.rows("wishes.proposed")
+        assert (waiting["id"], waiting["due"]) == ("w1", "2026-12-09")
+    finally:
+        await database.aclose()
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        kept = connection.execute("SELECT title, state, checksum FROM wishes ORDER BY id").fetchall()
+    assert kept == [("", "proposed", checksum("")), ("Call Ada", "applied", checksum("Call Ada"))]

@@ -280,6 +280,7 @@ NO_WORDS: Final = {
             "decided_conflicts.rests_on",
             "wishes.id",
             "wishes.project_id",
+            "wishes.question_id",
             "wishes.task_id",
             "reminders.task_id",
             "drafts.id",

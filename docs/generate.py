@@ -4,13 +4,12 @@
 """
 
 import argparse
-import dataclasses
 import inspect
 import sys
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, cast, get_args, get_origin
+from typing import Annotated, Final, get_args, get_origin
 
 import msgspec
 
@@ -31,11 +30,7 @@ from reveries.client.reference import (  # noqa: E402
 from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
 from reveries.daemon import checkup as daemon_checkup  # noqa: E402
-from reveries.daemon.occupations.mind_tools import MindTools  # noqa: E402
-from reveries.projects.facts_tools import FactsTools  # noqa: E402
-from reveries.projects.knowledge_tools import KnowledgeTools  # noqa: E402
-from reveries.projects.orientation_tools import OrientationTools  # noqa: E402
-from reveries.projects.working_tools import WorkingTools  # noqa: E402
+from reveries.daemon.program_tools import TOOL_GROUPS  # noqa: E402
 from reveries.tools.reach import Reach  # noqa: E402
 from reveries.tools.registry import Tool  # noqa: E402
 from tests import day_cost, requirements  # noqa: E402
@@ -107,9 +102,6 @@ def _frame_link(frame: type[protocol.Frame]) -> str:
 
 def mcp_page() -> str:
     """Return the page of MCP tools, by group."""
-    store = cast("Any", None)  # No tool is called.
-    mind = MindTools(**dict.fromkeys((field.name for field in dataclasses.fields(MindTools)), cast("Any", None)))
-    offered = (mind, OrientationTools(store), WorkingTools(store), KnowledgeTools(store), FactsTools(store))
     lines = [
         "# Tools over MCP",
         "",
@@ -117,8 +109,8 @@ def mcp_page() -> str:
         "use them. Tools that change projects need your permission for the program: `reveries mcp allow NAME --write`.",
         "The others only read, or add in the program's own name. `tools/list` has the complete schemas.",
     ]
-    for group in offered:
-        tools = group.tools()
+    for group in TOOL_GROUPS:
+        tools = group.describe_tools()
         lines += ["", f"## {tools[0].server}", ""]
         lines += ["| tool | what it does | fields (? is optional) | answer | who may |", "|---|---|---|---|---|"]
         lines += [_tool_row(tool) for tool in tools]

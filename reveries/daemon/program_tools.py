@@ -20,10 +20,13 @@ from reveries.projects.model import PROGRAM_PREFIX, Project
 from reveries.projects.orientation_tools import OrientationTools
 from reveries.projects.working_tools import WorkingTools
 from reveries.safe_text import one_line
-from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
+from reveries.tools.tool_group import ToolGroup
 
 PROGRAM_ROLE: Final = "program"
+_PROJECT_GROUPS: Final = (OrientationTools, WorkingTools, KnowledgeTools, FactsTools)
+TOOL_GROUPS: Final[tuple[type[ToolGroup], ...]] = (MindTools, *_PROJECT_GROUPS)
+"""All that programs are offered, in this order."""
 _MOST_ANSWER_BYTES: Final = 3 * 2**20
 """Size limit of an answer, so that it fits into a frame."""
 
@@ -42,8 +45,8 @@ class ProgramTools:
             clock=mind.clock,
             awake_since=mind.awake_since,
         )
-        offered = (memory, OrientationTools(store), WorkingTools(store), KnowledgeTools(store), FactsTools(store))
-        self._tools = {tool.name: tool for one in offered for tool in one.tools()}
+        groups = (memory, *(group(store) for group in _PROJECT_GROUPS))
+        self._tools = {tool.name: tool for group in groups for tool in group.tools()}
         self._registry = ToolRegistry(self._tools.values(), {PROGRAM_ROLE: frozenset(self._tools)})
 
     def list_tools(self, servers: Sequence[str]) -> list[Tool]:
@@ -54,7 +57,7 @@ class ProgramTools:
         """Call a tool for a program and return its answer as JSON. Raises UsageError, and what the tool raises."""
         tool = self._find_tool(asked)
         may_write = asked.program in self._mind.in_force.current.mcp.may_write
-        if not (may_write or tool.reach is Reach.LOOK or tool.is_additive):
+        if tool.needs_write and not may_write:
             raise UsageError(
                 f"{asked.program} may not call {tool.name}, because it changes data.",
                 advice=f"Its owner can allow it: reveries mcp allow {asked.program} --write",
@@ -107,14 +110,7 @@ class ProgramTools:
 
 def describe_tools(servers: Sequence[str] = ()) -> list[protocol.ToolEntry]:
     """Return what the tools of `servers` (empty: all) offer, which is the same whether or not a mind is awake."""
-    # Without their fields: these are needed by a call, not by the list.
-    unset = (
-        object.__new__(MindTools),
-        object.__new__(OrientationTools),
-        object.__new__(WorkingTools),
-        object.__new__(KnowledgeTools),
-    )
-    offered = [tool for source in unset for tool in source.tools()]
+    offered = [tool for group in TOOL_GROUPS for tool in group.describe_tools()]
     return [
         protocol.ToolEntry(
             tool.name, tool.server, tool.description, tool.reach.value, tool.is_additive, tool.is_repeatable,

@@ -13,8 +13,8 @@ from reveries.projects.knowledge_tools import SERVER
 from reveries.projects.note_answers import answer_from_notes
 from reveries.projects.proposal_store import open_proposals
 from reveries.projects.store import ProjectStore
-from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
@@ -107,24 +107,14 @@ class ProposalsOut(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class FactsTools:
+class FactsTools(ToolGroup):
     """The tools; none of them changes anything."""
+
+    server = SERVER
 
     store: ProjectStore
 
-    def tools(self) -> list[Tool]:
-        """Return the tools."""
-        return [
-            Tool("get_facts", SERVER, "Dates, amounts, measures and open ends of the notes, each with its line.",
-                 Reach.LOOK, GetFacts, self.get_facts),
-            Tool("ask_notes", SERVER, "The lines of the notes that answer a question, or that they do not say it.",
-                 Reach.LOOK, QuestionToNotes, self.ask_notes),
-            Tool("get_fact_conflicts", SERVER, "One thing with two values in the notes.", Reach.LOOK,
-                 GetFactConflicts, self.get_fact_conflicts),
-            Tool("get_proposals", SERVER, "Tasks that the notes propose, and that the owner has not decided.",
-                 Reach.LOOK, GetProposals, self.get_proposals),
-        ]  # fmt: skip
-
+    @offer_tool("Dates, amounts, measures and open ends of the notes, each with its line.")
     async def get_facts(self, given: GetFacts, _: ToolCaller) -> FactsOut:
         project = await self.store.find(given.project_id)
         today = self._today
@@ -138,6 +128,7 @@ class FactsTools:
             facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
         return FactsOut(project.name, [_fact_out(fact, today) for fact in facts])
 
+    @offer_tool("The lines of the notes that answer a question, or that they do not say it.")
     async def ask_notes(self, given: QuestionToNotes, _: ToolCaller) -> NoteAnswersOut:
         project = await self.store.find(given.project_id)
         found = await self.store.read_facts(project.id)
@@ -153,6 +144,7 @@ class FactsTools:
             ],
         )
 
+    @offer_tool("One thing with two values in the notes.")
     async def get_fact_conflicts(self, given: GetFactConflicts, _: ToolCaller) -> FactConflictsOut:
         project = await self.store.find(given.project_id)
         today = self._today
@@ -165,6 +157,7 @@ class FactsTools:
             ],
         )
 
+    @offer_tool("Tasks that the notes propose, and that the owner has not decided.")
     async def get_proposals(self, given: GetProposals, _: ToolCaller) -> ProposalsOut:
         project = await self.store.find(given.project_id)
         waiting = open_proposals(await self.store.proposals.of_project(project.id))

@@ -3,7 +3,7 @@
 Each call names its project, and each answer repeats it. No tool reaches into another project.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -45,7 +45,8 @@ from reveries.projects.knowledge_results import (
 from reveries.projects.model import Project
 from reveries.projects.store import ProjectStore
 from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 SERVER = "knowledge"
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -53,7 +54,6 @@ _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 _Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 _Limit = Annotated[int, msgspec.Meta(ge=1, le=100)]
 _Weight = Annotated[float, msgspec.Meta(ge=0.05, le=1.0)]
-_UNREPEATABLE = ("store_chunk", "strengthen_relationship", "weaken_relationship")
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -156,34 +156,14 @@ class GetContradictions(_Arguments, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class KnowledgeTools:
+class KnowledgeTools(ToolGroup):
     """The tools that read and write the knowledge of projects."""
+
+    server = SERVER
 
     store: ProjectStore
 
-    def tools(self) -> list[Tool]:
-        """Return the tools in the order of the specification."""
-        look, inside = Reach.LOOK, Reach.INSIDE
-        definitions: list[tuple[str, Reach, type[msgspec.Struct], Callable[..., Awaitable[object]]]] = [
-            ("Keep one thing that the project knows.", inside, StoreChunk, self.store_chunk),
-            ("Find by meaning.", look, SearchSemantic, self.search_semantic),
-            ("Find by meaning, words and relations.", look, SearchHybrid, self.search_hybrid),
-            ("Find by tags.", look, SearchTags, self.search_tags),
-            ("What a chunk hangs together with.", look, GetRelated, self.get_related),
-            ("Say how one chunk stands to another.", inside, CreateRelationship, self.create_relationship),
-            ("A relation proved useful.", inside, StrengthenRelationship, self.strengthen_relationship),
-            ("A relation was contradicted.", inside, WeakenRelationship, self.weaken_relationship),
-            ("A chunk with all that is kept of it.", look, GetChunk, self.get_chunk),
-            ("What does not go together.", look, GetContradictions, self.get_contradictions),
-        ]
-        return [
-            Tool(
-                name, SERVER, description, reach, arguments, run,
-                is_repeatable=name not in _UNREPEATABLE, is_additive=name == "store_chunk",
-            )
-            for name, (description, reach, arguments, run) in zip(KNOWLEDGE_TOOL_NAMES, definitions, strict=True)
-        ]  # fmt: skip
-
+    @offer_tool("Keep one thing that the project knows.", Reach.INSIDE, is_repeatable=False, is_additive=True)
     async def store_chunk(self, given: StoreChunk, caller: ToolCaller) -> StoredOut:
         if not given.content.strip():
             raise UsageError("A chunk says something: its content is blank.", advice="Say what is known.")
@@ -210,6 +190,7 @@ class KnowledgeTools:
         [stored] = await self._chunk_outs(project, [await self._chunk(project, chunk_id)])
         return StoredOut(project.name, stored, await self._contradiction_outs(project, conflicts))
 
+    @offer_tool("Find by meaning.")
     async def search_semantic(self, given: SearchSemantic, caller: ToolCaller) -> SemanticOut:
         project = await self.store.find(given.project_id)
         results = await self.store.knowledge.search.semantic(
@@ -220,6 +201,7 @@ class KnowledgeTools:
         found = [SemanticResult(out, one.similarity) for out, one in zip(outs, results, strict=True)]
         return SemanticOut(project.name, found)
 
+    @offer_tool("Find by meaning, words and relations.")
     async def search_hybrid(self, given: SearchHybrid, caller: ToolCaller) -> HybridOut:
         project = await self.store.find(given.project_id)
         results = await self.store.knowledge.search.hybrid(
@@ -229,12 +211,14 @@ class KnowledgeTools:
         outs = await self._chunk_outs(project, [one.chunk for one in results])
         return HybridOut(project.name, [hybrid_result(one, out) for one, out in zip(results, outs, strict=True)])
 
+    @offer_tool("Find by tags.")
     async def search_tags(self, given: SearchTags, caller: ToolCaller) -> ChunksOut:
         project = await self.store.find(given.project_id)
         filters = SearchFilters(confidence=frozenset(given.confidence), since=given.since)
         chunks = await self.store.knowledge.search.tagged(project.id, given.tags, given.any_tags, filters, given.limit)
         return ChunksOut(project.name, await self._chunk_outs(project, chunks))
 
+    @offer_tool("What a chunk hangs together with.")
     async def get_related(self, given: GetRelated, caller: ToolCaller) -> RelationshipsOut:
         project = await self.store.find(given.project_id)
         chunk = await self._chunk(project, given.chunk_id)
@@ -249,6 +233,7 @@ class KnowledgeTools:
         ]
         return RelationshipsOut(project.name, related)
 
+    @offer_tool("Say how one chunk stands to another.", Reach.INSIDE)
     async def create_relationship(self, given: CreateRelationship, _: ToolCaller) -> OneRelationshipOut:
         project = await self.store.find(given.project_id)
         one = await self._chunk(project, given.from_chunk_id)
@@ -258,18 +243,21 @@ class KnowledgeTools:
         relation = await self.store.knowledge.state(project.id, new)
         return OneRelationshipOut(project.name, relationship_out(relation))
 
+    @offer_tool("A relation proved useful.", Reach.INSIDE, is_repeatable=False)
     async def strengthen_relationship(self, given: StrengthenRelationship, _: ToolCaller) -> OneRelationshipOut:
         project = await self.store.find(given.project_id)
         relation = await self._relation(project, given.from_chunk, given.to_chunk, given.type)
         changed = await self.store.knowledge.strengthen(project.id, relation, given.amount)
         return OneRelationshipOut(project.name, relationship_out(changed))
 
+    @offer_tool("A relation was contradicted.", Reach.INSIDE, is_repeatable=False)
     async def weaken_relationship(self, given: WeakenRelationship, _: ToolCaller) -> OneRelationshipOut:
         project = await self.store.find(given.project_id)
         relation = await self._relation(project, given.from_chunk, given.to_chunk, given.type)
         changed = await self.store.knowledge.weaken(project.id, relation, given.reason, given.amount)
         return OneRelationshipOut(project.name, relationship_out(changed))
 
+    @offer_tool("A chunk with all that is kept of it.")
     async def get_chunk(self, given: GetChunk, _: ToolCaller) -> OneChunkOut:
         project = await self.store.find(given.project_id)
         knowledge = self.store.knowledge
@@ -283,6 +271,7 @@ class KnowledgeTools:
         )
         return OneChunkOut(project.name, full)
 
+    @offer_tool("What does not go together.")
     async def get_contradictions(self, given: GetContradictions, _: ToolCaller) -> ContradictionsOut:
         project = await self.store.find(given.project_id)
         conflicts = await self.store.knowledge.contradictions(project.id, unresolved_only=given.unresolved_only)
@@ -325,9 +314,3 @@ def _require_no_verdict(given: StoreChunk) -> None:
             "Only who may write says that a chunk replaces or contradicts another.",
             advice="The owner allows it: reveries mcp allow NAME --write",
         )
-
-
-KNOWLEDGE_TOOL_NAMES: Sequence[str] = (
-    "store_chunk", "search_semantic", "search_hybrid", "search_tags", "get_related", "create_relationship",
-    "strengthen_relationship", "weaken_relationship", "get_chunk", "get_contradictions",
-)  # fmt: skip

@@ -23,7 +23,8 @@ from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
 from reveries.projects.wake import read_state
 from reveries.safe_text import plain
 from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 SERVER = "orientation"
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
@@ -136,34 +137,19 @@ class CreatedOut(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class OrientationTools:
+class OrientationTools(ToolGroup):
     """The tools that read and write project orientations."""
+
+    server = SERVER
 
     store: ProjectStore
 
-    def tools(self) -> list[Tool]:
-        """Return the tools in the order of the specification."""
-        look, inside = Reach.LOOK, Reach.INSIDE
-        return [
-            Tool(
-                "get_orientation", SERVER, "Where a project stands, on one page. Call it first.", look, GetOrientation,
-                self.get_orientation,
-            ),
-            Tool(
-                "update_orientation", SERVER, "Write that page anew; the one before is kept.", inside,
-                UpdateOrientation, self.update_orientation, is_repeatable=False,
-            ),
-            Tool("list_projects", SERVER, "All projects, each with its phase.", look, ListProjects, self.list_projects),
-            Tool(
-                "create_project", SERVER, "Begin a project. Its owner gives it a goal.", inside, BeginProject,
-                self.create_project, is_repeatable=False,
-            ),
-        ]  # fmt: skip
-
+    @offer_tool("Where a project stands, on one page. Call it first.")
     async def get_orientation(self, given: GetOrientation, _: ToolCaller) -> OneOrientationOut:
         project = await self.store.find(given.project_id)
         return OneOrientationOut(project.name, await self._orientation_out(project))
 
+    @offer_tool("Write that page anew; the one before is kept.", Reach.INSIDE, is_repeatable=False)
     async def update_orientation(self, given: UpdateOrientation, caller: ToolCaller) -> UpdatedOut:
         project = await self.store.find(given.project_id)
         current = await self.store.orientation(project.id)
@@ -181,6 +167,7 @@ class OrientationTools:
             await self.store.put_orientation(transaction, project.id, old, new, trigger, caller.foreign_sources)
         return UpdatedOut(project.name, True, self.store.now, old.version + 1)
 
+    @offer_tool("All projects, each with its phase.")
     async def list_projects(self, _: ListProjects, __: ToolCaller) -> ProjectsOut:
         projects = []
         for one in await self.store.projects():
@@ -191,6 +178,7 @@ class OrientationTools:
                 projects.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
         return ProjectsOut(projects)
 
+    @offer_tool("Begin a project. Its owner gives it a goal.", Reach.INSIDE, is_repeatable=False)
     async def create_project(self, given: BeginProject, caller: ToolCaller) -> CreatedOut:
         taken = {one.name.casefold() for one in await self.store.projects()}
         name = plain(given.name).strip() or derive_project_name(plain(given.vision_summary), taken)

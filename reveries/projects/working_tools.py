@@ -48,7 +48,8 @@ from reveries.projects.working_records import (
     task_out,
 )
 from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 SERVER = "working"
 MOST_OPEN_QUESTIONS = 20
@@ -57,44 +58,14 @@ _OVER = (TaskStatus.DONE, TaskStatus.DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingTools:
+class WorkingTools(ToolGroup):
     """The tools that read and write tasks, questions and the activity log of projects."""
+
+    server = SERVER
 
     store: ProjectStore
 
-    def tools(self) -> list[Tool]:
-        """Return the tools in the order of the specification."""
-        look, inside = Reach.LOOK, Reach.INSIDE
-        return [
-            Tool("get_tasks", SERVER, "The tasks of a project.", look, GetTasks, self.get_tasks),
-            Tool(
-                "create_task", SERVER, "Add a task; it is ready unless it depends on unfinished ones.", inside,
-                CreateTask, self.create_task, is_repeatable=False,
-            ),
-            Tool(
-                "update_task", SERVER, "Say how a task stands, or what came of it.", inside, UpdateTask,
-                self.update_task,
-            ),
-            Tool("get_questions", SERVER, "What the owner was asked.", look, GetQuestions, self.get_questions),
-            Tool(
-                "create_question", SERVER, "Ask the owner; the tasks that it blocks wait.", inside, CreateQuestion,
-                self.create_question, is_repeatable=False, is_additive=True,
-            ),
-            Tool(
-                "answer_question", SERVER, "Answer a question, as what this program says.", inside,
-                GiveAnswer, self.answer_question, is_repeatable=False,
-            ),
-            Tool("get_blockers", SERVER, "What waits, and for what.", look, GetBlockers, self.get_blockers),
-            Tool(
-                "log_activity", SERVER, "Write down what was done.", inside, LogActivity, self.log_activity,
-                is_repeatable=False, is_additive=True,
-            ),
-            Tool(
-                "get_recent_activity", SERVER, "What was done lately, newest first.", look, GetRecentActivity,
-                self.get_recent_activity,
-            ),
-        ]  # fmt: skip
-
+    @offer_tool("The tasks of a project.")
     async def get_tasks(self, given: GetTasks, _: ToolCaller) -> TasksOut:
         project = await self.store.find(given.project_id)
         area = given.skill_area.strip().casefold() if given.skill_area is not None else None
@@ -105,6 +76,7 @@ class WorkingTools:
         ]
         return TasksOut(project.name, tasks[-given.limit :] if given.limit else tasks)
 
+    @offer_tool("Add a task; it is ready unless it depends on unfinished ones.", Reach.INSIDE, is_repeatable=False)
     async def create_task(self, given: CreateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
         due, repeats = read_days(given.due, given.every, today(self.store.now))
@@ -129,6 +101,7 @@ class WorkingTools:
             await self._log(transaction, project, caller, "task.created", given.title)
         return OneTaskOut(project.name, task_out(await self._task(project, task_id)))
 
+    @offer_tool("Say how a task stands, or what came of it.", Reach.INSIDE)
     async def update_task(self, given: UpdateTask, caller: ToolCaller) -> OneTaskOut:
         project = await self.store.find(given.project_id)
         updates = given.updates
@@ -154,6 +127,7 @@ class WorkingTools:
             await self._log(transaction, project, caller, "task.updated", f"{task.title}: {after.status.value}")
         return OneTaskOut(project.name, task_out(next(one for one in every if one.id == task.id)))
 
+    @offer_tool("What the owner was asked.")
     async def get_questions(self, given: GetQuestions, _: ToolCaller) -> QuestionsOut:
         project = await self.store.find(given.project_id)
         questions = [
@@ -165,6 +139,7 @@ class WorkingTools:
         ]
         return QuestionsOut(project.name, questions[-given.limit :] if given.limit else questions)
 
+    @offer_tool("Ask the owner; the tasks that it blocks wait.", Reach.INSIDE, is_repeatable=False, is_additive=True)
     async def create_question(self, given: CreateQuestion, caller: ToolCaller) -> OneQuestionOut:
         project = await self.store.find(given.project_id)
         if given.blocks_tasks and not caller.may_write:
@@ -191,6 +166,7 @@ class WorkingTools:
             await self._log(transaction, project, caller, "question.asked", given.question)
         return OneQuestionOut(project.name, question_out(await self._question(project, question_id)))
 
+    @offer_tool("Answer a question, as what this program says.", Reach.INSIDE, is_repeatable=False)
     async def answer_question(self, given: GiveAnswer, caller: ToolCaller) -> AnsweredOut:
         project = await self.store.find(given.project_id)
         question = await self._question(project, given.question_id)
@@ -202,6 +178,7 @@ class WorkingTools:
         answered = question_out(await self._question(project, question.id))
         return AnsweredOut(project.name, answered, [task_out(one) for one in unblocked])
 
+    @offer_tool("What waits, and for what.")
     async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
         project = await self.store.find(given.project_id)
         tasks = {one.id: one for one in await self._tasks(project)}
@@ -222,6 +199,7 @@ class WorkingTools:
                 blockers.append(BlockerOut(task_out(task), "premise", [], task.held_because))
         return BlockersOut(project.name, blockers[-given.limit :] if given.limit else blockers)
 
+    @offer_tool("Write down what was done.", Reach.INSIDE, is_repeatable=False, is_additive=True)
     async def log_activity(self, given: LogActivity, caller: ToolCaller) -> LoggedOut:
         project = await self.store.find(given.project_id)
         if not caller.may_write:
@@ -230,6 +208,7 @@ class WorkingTools:
             activity_id = await self._log(transaction, project, caller, given.action, given.details or "")
         return LoggedOut(project.name, activity_id)
 
+    @offer_tool("What was done lately, newest first.")
     async def get_recent_activity(self, given: GetRecentActivity, _: ToolCaller) -> ActivitiesOut:
         project = await self.store.find(given.project_id)
         entries = await self.store.log.newest(project.id, given.limit)

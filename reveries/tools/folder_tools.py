@@ -8,8 +8,9 @@ import msgspec
 
 from reveries.safe_text import one_line
 from reveries.tools.reach import FOLDER_SOURCE, Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
+from reveries.tools.tool_group import ToolGroup, offer_tool
 from reveries.tools.worker import Worker
 
 SERVER: Final = "folder"
@@ -54,28 +55,28 @@ class RunCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class FolderTools:
+class FolderTools(ToolGroup):
     """The folder tools of one task."""
+
+    server = SERVER
 
     worker: Worker
     before_change: Callable[[], Awaitable[None]]
     """Called before each change; copies the folder before the first one."""
 
-    def tools(self) -> list[Tool]:
-        """All folder tools; the project decides which of them a task may call."""
-        look, inside = Reach.LOOK, Reach.INSIDE
-        find = "Files whose path or name matches; * for all, notes/** below a folder."
-        edit = "Replace words that stand once."
-        run = "Run a shell command in the folder; there is no network."
-        return [
-            Tool("find_files", SERVER, find, look, FindFiles, self.find_files),
-            Tool("search_files", SERVER, "Lines that hold a text.", look, SearchFiles, self.search_files),
-            Tool("read_file", SERVER, "A file's lines, from one on.", look, ReadFile, self.read_file),
-            Tool("write_file", SERVER, "Make a file what text is.", inside, WriteFile, self.write_file),
-            Tool("edit_file", SERVER, edit, inside, EditFile, self.edit_file, is_repeatable=False),
-            Tool("run_command", SERVER, run, inside, RunCommand, self.run_command, is_repeatable=False),
-        ]
+    @offer_tool("Files whose path or name matches; * for all, notes/** below a folder.")
+    async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
+        found = await self.worker.call("find", {"pattern": given.pattern})
+        return _looked(_describe_entries(found, f"for {given.pattern}"))
 
+    @offer_tool("Lines that hold a text.")
+    async def search_files(self, given: SearchFiles, _: ToolCaller) -> ToolResult:
+        found = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
+        lines, _rest = cut_lines([f"{path}:{number}: {line}" for path, number, line in found], 1)
+        more = f"\n{len(found) - len(lines)} more." if len(found) > len(lines) else ""
+        return _looked(f"{len(found)} lines hold “{given.text[:80]}”:\n{fence(lines)}{more}")
+
+    @offer_tool("A file's lines, from one on.")
     async def read_file(self, given: ReadFile, _: ToolCaller) -> ToolResult:
         lines = str(await self.worker.call("read", {"path": given.path})).splitlines()
         kept, rest = cut_lines(lines, given.from_line)
@@ -85,22 +86,14 @@ class FolderTools:
         more = f"\nIt goes on: from_line {rest}." if rest else ""
         return _looked(f"{told}\n{fence(kept, given.from_line)}{more}")
 
-    async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
-        found = await self.worker.call("find", {"pattern": given.pattern})
-        return _looked(_describe_entries(found, f"for {given.pattern}"))
-
-    async def search_files(self, given: SearchFiles, _: ToolCaller) -> ToolResult:
-        found = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
-        lines, _rest = cut_lines([f"{path}:{number}: {line}" for path, number, line in found], 1)
-        more = f"\n{len(found) - len(lines)} more." if len(found) > len(lines) else ""
-        return _looked(f"{len(found)} lines hold “{given.text[:80]}”:\n{fence(lines)}{more}")
-
+    @offer_tool("Make a file what text is.", Reach.INSIDE)
     async def write_file(self, given: WriteFile, caller: ToolCaller) -> ToolResult:
         await self.before_change()
         arguments = {"path": given.path, "text": given.text, "is_tainted": bool(caller.foreign_sources)}
         digest = str(await self.worker.call("write", arguments))
         return ToolResult(f"{given.path} is written: {len(given.text):,} characters.", path=given.path, sha256=digest)
 
+    @offer_tool("Replace words that stand once.", Reach.INSIDE, is_repeatable=False)
     async def edit_file(self, given: EditFile, caller: ToolCaller) -> ToolResult:
         await self.before_change()
         arguments = {"path": given.path, "old": given.old, "new": given.new}
@@ -108,6 +101,7 @@ class FolderTools:
         digest = str(await self.worker.call("edit", arguments_with_taint))
         return ToolResult(f"{given.path} is changed.", path=given.path, sha256=digest)
 
+    @offer_tool("Run a shell command in the folder; there is no network.", Reach.INSIDE, is_repeatable=False)
     async def run_command(self, given: RunCommand, caller: ToolCaller) -> ToolResult:
         await self.before_change()
         arguments = {"command": given.command, "seconds": given.seconds, "is_tainted": bool(caller.foreign_sources)}

@@ -59,6 +59,11 @@ class Tool:
     """Checks the arguments before the owner is asked for approval. Raises ToolError."""
 
     @property
+    def needs_write(self) -> bool:
+        """Whether only a caller that may change existing data may call it."""
+        return self.reach is not Reach.LOOK and not self.is_additive
+
+    @property
     def schema(self) -> dict[str, Any]:
         """The complete JSON schema of its arguments."""
         return write_schema(self.arguments)
@@ -146,7 +151,7 @@ class ToolRegistry:
 
     def _may_call(self, caller: ToolCaller, tool: Tool) -> bool:
         is_listed = tool.name in self._allowed.get(caller.role, frozenset()) or not gates.is_enforced(ToolGate.LISTED)
-        return is_listed and (caller.may_write or tool.reach is Reach.LOOK or tool.is_additive)
+        return is_listed and (caller.may_write or not tool.needs_write)
 
     def _advice(self, caller: ToolCaller) -> str:
         return "There are: " + (", ".join(tool.name for tool in self.tools_for(caller)) or "none") + "."

@@ -23,8 +23,9 @@ from reveries import gates
 from reveries.errors import ToolError
 from reveries.gates import ToolGate
 from reveries.tools.reach import Reach, source_of_host
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
 from reveries.tools.results import ToolResult, cut_lines, fence
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 SERVER: Final = "web"
 _SECONDS: Final = 20.0
@@ -64,8 +65,10 @@ async def resolve_name(host: str, port: int) -> list[str]:
 
 
 @dataclass(slots=True)
-class WebTools:
+class WebTools(ToolGroup):
     """The web tools of one task: each result adds to the addresses that may be fetched."""
+
+    server = SERVER
 
     known_text: str
     """The owner's own words: addresses in them may be fetched."""
@@ -77,16 +80,6 @@ class WebTools:
 
     def __post_init__(self) -> None:
         self._known |= addresses_in(self.known_text)
-
-    def tools(self) -> list[Tool]:
-        """Both tools; the settings and the owner's grants decide whether they may be called."""
-        out = Reach.OUT
-        fetch = "A page that the owner named, or that stands in a result of the web."
-        search = "Search the web: addresses with a line each."
-        return [
-            Tool("fetch", SERVER, fetch, out, Fetch, self.fetch, is_repeatable=False, check=self.check_address),
-            Tool("web_search", SERVER, search, out, WebSearch, self.web_search, is_repeatable=False),
-        ]
 
     def note_known(self, text: str) -> None:
         """Allow the addresses in a result to be fetched."""
@@ -100,6 +93,12 @@ class WebTools:
                 advice="Name one of those, or ask the owner for it.",
             )
 
+    @offer_tool(
+        "A page that the owner named, or that stands in a result of the web.",
+        Reach.OUT,
+        is_repeatable=False,
+        check="check_address",
+    )
     async def fetch(self, given: Fetch, _: ToolCaller) -> ToolResult:
         """Fetch a page. Raises ToolError, without any text of the page: errors are not fenced."""
         self.check_address(given)
@@ -116,6 +115,7 @@ class WebTools:
             hosts=tuple(hosts),
         )
 
+    @offer_tool("Search the web: addresses with a line each.", Reach.OUT, is_repeatable=False)
     async def web_search(self, given: WebSearch, _: ToolCaller) -> ToolResult:
         """Raises ToolError."""
         parameters = {"q": given.query, "format": "json"}

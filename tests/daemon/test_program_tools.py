@@ -190,3 +190,12 @@ async def test_status_tells_a_bound_program_of_the_work_on_its_own_project_alone
             ("working", "Divorce", "Divorce"),
             ("working", "", ""),
         ]
+
+
+@pytest.mark.requirement("V-16")
+async def test_a_program_is_told_of_each_tool_that_it_may_call_and_of_no_other(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        told = await ask(life.mind, protocol.AskTools(1), protocol.Tools)
+        callable_names = [tool.name for tool in program_tools.ProgramTools(life.mind).list_tools([])]
+        assert [tool.name for tool in told.tools] == callable_names
+        assert {"recall", "get_orientation", "create_task", "search_hybrid", "ask_notes"} <= set(callable_names)

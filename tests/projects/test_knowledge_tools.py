@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
-from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
+from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.tools.reach import Reach
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.projects.kit import Work, open_work
@@ -28,7 +28,7 @@ class Called:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        names = frozenset(KNOWLEDGE_TOOL_NAMES)
+        names = frozenset(tool.name for tool in KnowledgeTools.describe_tools())
         self.registry = ToolRegistry(KnowledgeTools(work.store).tools(), {"work": names})
 
     async def __call__(self, name: str, caller: ToolCaller = WORK, project: str = "Shed", **given: object) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ARCHIVE_TAG, ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG
-from reveries.projects.knowledge_tools import KNOWLEDGE_TOOL_NAMES, KnowledgeTools
+from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
     DecisionIn,
@@ -329,7 +329,8 @@ async def test_what_a_program_logs_stands_in_the_log_under_its_name_and_before_n
 
 async def test_whoever_may_not_write_adds_so_much_a_day_to_a_project_and_no_more(tmp_path: Path) -> None:
     async with tools(tmp_path) as call:
-        knowledge = ToolRegistry(KnowledgeTools(call.work.store).tools(), {"program": frozenset(KNOWLEDGE_TOOL_NAMES)})
+        knowledge_names = frozenset(tool.name for tool in KnowledgeTools.describe_tools())
+        knowledge = ToolRegistry(KnowledgeTools(call.work.store).tools(), {"program": knowledge_names})
         chunk: dict[str, Any] = {"project_id": "Shed", "content": "Oak.", "type": "research", "tags": []}
         chunk |= {"confidence": "inferred", "source": "research"}
         await knowledge.call(READER, "store_chunk", chunk)

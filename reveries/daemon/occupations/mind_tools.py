@@ -21,7 +21,8 @@ from reveries.memory.views.search import SearchPeriod, parse_period
 from reveries.memory.views.timeline import timeline
 from reveries.safe_text import one_line, plain
 from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool, ToolCaller
+from reveries.tools.registry import ToolCaller
+from reveries.tools.tool_group import ToolGroup, offer_tool
 
 SERVER = "memory"
 _MOST_CHARS = 2_000
@@ -129,8 +130,10 @@ class StatusOut(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MindTools:
+class MindTools(ToolGroup):
     """The tools over memory."""
+
+    server = SERVER
 
     memory: Memory
     sleep: SleepControl
@@ -139,18 +142,12 @@ class MindTools:
     clock: Clock
     awake_since: float
 
-    def tools(self) -> list[Tool]:
-        look, inside = Reach.LOOK, Reach.INSIDE
-        return [
-            Tool(
-                "remember", SERVER, "Keep something in the mind's memory, as what this program said.", inside,
-                RememberText, self.remember, is_repeatable=False, is_additive=True,
-            ),
-            Tool("recall", SERVER, "What the mind remembers about something, and why.", look, RecallCue, self.recall),
-            Tool("what_happened", SERVER, "Episodes in their order.", look, WhatHappened, self.what_happened),
-            Tool("status", SERVER, "What the mind does now.", look, GetStatus, self.status),
-        ]  # fmt: skip
-
+    @offer_tool(
+        "Keep something in the mind's memory, as what this program said.",
+        Reach.INSIDE,
+        is_repeatable=False,
+        is_additive=True,
+    )
     async def remember(self, given: RememberText, caller: ToolCaller) -> KeptOut:
         said_by = caller.source.partition(":")[2] or caller.role
         noted = plain(given.text).strip()
@@ -160,6 +157,7 @@ class MindTools:
         await self.sleep.request_light_sleep(_MOST_WAIT_SECONDS)
         return KeptOut(kept is not None, f"what {said_by} said")
 
+    @offer_tool("What the mind remembers about something, and why.")
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
         period = self._parse_period(given.since, given.until)
         found = await self.memory.search(given.query, given.limit, period=period, is_explained=True)
@@ -170,6 +168,7 @@ class MindTools:
         is_day_first = self.memory.live.is_day_first
         return parse_period(since, until, self.clock.now(), is_day_first=is_day_first)
 
+    @offer_tool("Episodes in their order.")
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
         now = self.clock.now()
         found = timeline(self.memory.live, self._parse_period(given.since, given.until), given.limit, now)
@@ -185,6 +184,7 @@ class MindTools:
         ]
         return HappenedOut(moments, found.earlier_count)
 
+    @offer_tool("What the mind does now.")
     async def status(self, _: GetStatus, __: ToolCaller) -> StatusOut:
         state, detail = self.activity.state()
         problems = [one_line(one, 200) for one in self.health.problems()]

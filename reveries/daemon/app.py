@@ -22,6 +22,7 @@ from reveries.api_keys import known_secrets
 from reveries.clock import Clock
 from reveries.config import Home, Settings
 from reveries.crash_history import clear_crash_history, record_start
+from reveries.daemon import requests
 from reveries.daemon.due_notes import make_reminders
 from reveries.daemon.forgetting import scrub_after_restore
 from reveries.daemon.lifecycle.recovery import live_with_recovery, supervise
@@ -46,22 +47,6 @@ from reveries.daemon.process.safe_mode import (
 from reveries.daemon.process.service_manager import notify_waiting
 from reveries.daemon.process.settings_in_force import SettingsInForce
 from reveries.daemon.process.single_instance import hold_lock, listening_socket
-from reveries.daemon.requests import (
-    admin,
-    drafts,
-    facts,
-    imports,
-    knowledge,
-    memory,
-    projects,
-    proposals,
-    sleep,
-    steering,
-    talk,
-    thought,
-    tools,
-    views,
-)
 from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.requests.registry import DetachedTasks, RequestDispatcher
 from reveries.daemon.senses.battery import on_battery
@@ -79,27 +64,11 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
+from reveries.protocol.checkup import modules_in
 from reveries.safety.journal import SafetyJournal
 
 log = structlog.get_logger("daemon")
-
-REQUEST_HANDLERS = (
-    admin,
-    drafts,
-    facts,
-    imports,
-    knowledge,
-    memory,
-    projects,
-    proposals,
-    sleep,
-    steering,
-    talk,
-    thought,
-    tools,
-    views,
-)
-"""Imported so that their handlers are registered."""
+modules_in(requests)  # The folder is the list: each module registers its handlers.
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _SAFE_MODE_TASKS = frozenset({"erased-again", "conversation", "room", "schedule", "loop-lag", "watchdog"})

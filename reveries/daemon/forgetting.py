@@ -52,7 +52,7 @@ _OUT_OF_REACH = (
     "and what the disk keeps of deleted files."
 )
 
-NO_BACKUP = (
+_NO_BACKUP = (
     "The earlier backups are deleted, but a new one could not be created, so there is none now. When there is disk "
     "space: reveries backup create."
 )
@@ -191,7 +191,8 @@ async def _replace_copies(mind: Mind, report: ForgetReport, new_name: str) -> No
         if not new_name:
             await mind.backups.back_up()
     except StorageError as error:
-        report.notes.append(f"{NO_BACKUP} {error}")
+        report.has_no_backup = True
+        report.notes.append(f"{_NO_BACKUP} {error}")
         log.warning("erase.backup_failed", why=error.for_log)
 
 
@@ -235,7 +236,7 @@ def _forgotten_frame(
     }
     stores += [protocol.ForgottenStore(name, count) for name, count in in_files.items() if count]
     notes = [*report.notes]
-    if files.copies and not any(note.startswith(NO_BACKUP) for note in notes):
+    if files.copies and not report.has_no_backup:
         notes.append(
             "The earlier backups and copies contain it. They are deleted and replaced by one new backup, so you cannot "
             "go back to a time before this."

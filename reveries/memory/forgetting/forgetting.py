@@ -88,6 +88,8 @@ class ForgetReport:
     """Whether no trace is left in the memory's own file."""
     copied: VerificationResult | None = None
     """Check of the new backup, if one was made along with the scrubbing."""
+    has_no_backup: bool = False
+    """Whether the earlier backups were deleted and no new one could be made."""
     may_be_gone: bool = False
     """Set when the erasure can no longer be cancelled: it may be on the disk, whatever is reported afterwards."""
     is_committed: bool = False

@@ -52,7 +52,7 @@ _OUT_OF_REACH = (
     "and what the disk keeps of deleted files."
 )
 
-_NO_BACKUP = (
+NO_BACKUP = (
     "The earlier backups are deleted, but a new one could not be created, so there is none now. When there is disk "
     "space: reveries backup create."
 )
@@ -192,7 +192,7 @@ async def _replace_copies(mind: Mind, report: ForgetReport, new_name: str) -> No
             await mind.backups.back_up()
     except StorageError as error:
         report.has_no_backup = True
-        report.notes.append(f"{_NO_BACKUP} {error}")
+        report.notes.append(f"{NO_BACKUP} {error}")
         log.warning("erase.backup_failed", why=error.for_log)
 
 

@@ -4,9 +4,10 @@ from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.occupations.activity import Activity
 from reveries.daemon.occupations.sleep_control import SleepControl
+from reveries.daemon.talk.code_replies import CodeReply
 from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.daemon.talk.project_talk import ProjectTalk
-from reveries.daemon.talk.project_wishes import ProjectWishes, WishReply
+from reveries.daemon.talk.project_wishes import ProjectWishes
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.memory.model import Turn
 from reveries.monologue.loop import Monologue
@@ -67,10 +68,13 @@ class MindAsHost:
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return await self._project_talk.notes_for(words, room_tokens)
 
-    async def answer_wish(self, words: str) -> WishReply | None:
+    async def answer_status(self, words: str) -> CodeReply | None:
+        return await self._project_talk.answer_status(words)
+
+    async def answer_wish(self, words: str) -> CodeReply | None:
         return await self._project_wishes.answer(words)
 
-    async def propose_wish(self, words: str) -> WishReply | None:
+    async def propose_wish(self, words: str) -> CodeReply | None:
         return await self._project_wishes.propose(words)
 
     async def turns_folded(self) -> None:

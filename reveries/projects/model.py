@@ -9,6 +9,9 @@ import msgspec
 PROGRAM_PREFIX: Final = "mcp:"
 """Prefix of a foreign source that is an external program: `mcp:NAME`."""
 
+SAID_BY_OWNER: Final = "said by you"
+"""The stored audit of a task that its owner calls done: nobody else is asked."""
+
 NOT_AUDITED: Final = ", not audited"
 """The end of the stored audit of a task that its caller marked done."""
 

@@ -6,7 +6,16 @@ from datetime import date
 
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.model import MadeBy, Project, ProposalState, TaskKind, TaskProposal, TaskStatus, WorkTask
+from reveries.projects.model import (
+    SAID_BY_OWNER,
+    MadeBy,
+    Project,
+    ProposalState,
+    TaskKind,
+    TaskProposal,
+    TaskStatus,
+    WorkTask,
+)
 from reveries.projects.proposal_store import find_proposal, open_proposals
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import first_due, read_due, read_repeat, today
@@ -14,8 +23,6 @@ from reveries.projects.task_store import NewTask
 
 LONGEST_TITLE_CHARS = 300
 OVER = (TaskStatus.DONE, TaskStatus.DROPPED)
-_YOU_SAID = "said by you"
-"""The audit of a task that its owner calls done: nobody else is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class Steering:
         require_open(task)
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
-                transaction, task, TaskStatus.DONE, outcome=outcome or "You did it.", audit=_YOU_SAID
+                transaction, task, TaskStatus.DONE, outcome=outcome or "You did it.", audit=SAID_BY_OWNER
             )
             await self.store.tasks.drop_questions(transaction, task.id)
             await self.store.tasks.release(transaction, project.id)

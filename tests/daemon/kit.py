@@ -12,9 +12,9 @@ import msgspec
 from reveries.config import Settings, load_settings
 from reveries.daemon.occupations.thought_sources import MemoryThoughtSources
 from reveries.daemon.senses.calendar_watch import Calendar
+from reveries.daemon.talk.code_replies import CodeReply
 from reveries.daemon.talk.conversation import Conversation
 from reveries.daemon.talk.crisis_help import CrisisDetector
-from reveries.daemon.talk.project_wishes import WishReply
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.daemon.talk.turn import TurnPipeline
 from reveries.llm.base import Embedder
@@ -49,10 +49,13 @@ class Around:
     async def project_notes(self, words: str, room_tokens: int) -> list[PromptMemory]:
         return self.known
 
-    async def answer_wish(self, words: str) -> WishReply | None:
+    async def answer_status(self, words: str) -> CodeReply | None:
         return None
 
-    async def propose_wish(self, words: str) -> WishReply | None:
+    async def answer_wish(self, words: str) -> CodeReply | None:
+        return None
+
+    async def propose_wish(self, words: str) -> CodeReply | None:
         return None
 
     def conversation_began(self, *, is_private: bool) -> None:

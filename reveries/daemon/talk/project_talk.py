@@ -1,5 +1,6 @@
 """Adds notes on a project to the prompt when the owner mentions it: its state, what the words ask for (in detail, why,
-what is uncertain), and the knowledge that fits them.
+what is uncertain), and the knowledge that fits them. How projects stand it says itself where a small model would have
+to: from rows.
 
 A project is mentioned by its name. Upper and lower case only count as equal in questions, because many names are common
 words.
@@ -9,17 +10,19 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
+from reveries.daemon.talk.code_replies import CodeReply
 from reveries.daemon.talk.personal_questions import QUESTION_MARKS
+from reveries.daemon.talk.project_status import ProjectStatus
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.projects.answers import CRITERION_TAG
-from reveries.projects.model import AgentState, Project, TaskStatus
+from reveries.projects.model import AgentState, Project
 from reveries.projects.presentation import (
     Presentation,
     choose_presentation,
@@ -28,6 +31,9 @@ from reveries.projects.presentation import (
     tell_what_is_uncertain,
     tell_why,
 )
+from reveries.projects.status_questions import StatusQuestion
+from reveries.projects.status_telling import StatusText, tell_briefly, tell_status
+from reveries.projects.status_words import ENGLISH
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import format_record
 
@@ -38,6 +44,8 @@ _MOST_CHUNKS: Final = 6
 _CHUNK_CHARS: Final = 240
 _WORD_CHARS: Final = 120
 _CHARS_PER_TOKEN: Final = 4
+_LEAST_STATE_CHARS: Final = 160
+"""The state of a project in a small prompt: its goal and what is next."""
 _SECONDS: Final = 3.0
 """Time limit for all that is looked up: a large project's index is reloaded after a start."""
 
@@ -50,25 +58,55 @@ class ProjectTalk:
         self._store = store
         self._knowledge = knowledge
         self._most_seconds = most_seconds
+        self._status = ProjectStatus(store, most_seconds=most_seconds)
+
+    async def answer_status(self, words: str) -> CodeReply | None:
+        """Return the reply to a question how projects stand, what is next or what is due; None if `words` ask none. An
+        error fails no reply."""
+        try:
+            question = await self._status.read(words)
+            return await self._status.answer(question) if question is not None else None
+        except StorageLostError:
+            raise
+        except ReveriesError:
+            log.warning("project_status.failed", exc_info=True)
+            return None
 
     async def notes_for(self, words: str, room_tokens: int) -> list[PromptMemory]:
-        """Return the project's state, then its best matching knowledge, within `room_tokens`; empty without a project.
-        An error fails no reply (R-94)."""
+        """Return the project's state, or what the words ask of it, then its best matching knowledge, within
+        `room_tokens`; empty without a project. An error fails no reply (R-94)."""
+        room_chars = room_tokens * _CHARS_PER_TOKEN
         try:
-            project = find_named(words, await self._store.projects())
-            return await self._notes_on(project, words, room_tokens * _CHARS_PER_TOKEN) if project is not None else []
+            question = await self._status.read(words)
+            if question is not None and question.project is None:
+                return fit_notes(await self._status_notes(question, room_chars), room_chars)
+            project = question.project if question is not None else find_named(words, await self._store.projects())
+            return await self._notes_on(project, question, words, room_chars) if project is not None else []
         except StorageLostError:
             raise
         except ReveriesError:
             log.warning("project_notes.failed", exc_info=True)
             return []
 
-    async def _notes_on(self, project: Project, words: str, room_chars: int) -> list[PromptMemory]:
-        # Imported late: a mind without projects does not need it.
-        from reveries.projects.wake import read_state
+    async def _status_notes(self, question: StatusQuestion, room_chars: int) -> list[PromptMemory]:
+        """Return what is asked of projects, in English: a capable model says it in the owner's language."""
+        asked = replace(question, language=ENGLISH)
+        return [
+            note
+            for status in await self._status.tell(asked)
+            for note in status_note(status.project, status.told, room_chars)
+        ]
 
-        state = await read_state(self._store, project.id)
-        notes = [state_note(state)]
+    async def _notes_on(
+        self, project: Project, question: StatusQuestion | None, words: str, room_chars: int
+    ) -> list[PromptMemory]:
+        standing = await self._status.gather(project.id)
+        state = standing.state
+        if question is not None:
+            notes = status_note(project, tell_status(question.kind, standing, ENGLISH, question.period), room_chars)
+        else:
+            state_chars = min(room_chars, max(room_chars // 2, _LEAST_STATE_CHARS))
+            notes = status_note(project, tell_briefly(standing), state_chars)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._most_seconds):
                 notes += await self._asked_notes(state, words, room_chars // 2)
@@ -128,32 +166,22 @@ def find_named(words: str, projects: Sequence[Project]) -> Project | None:
     return None
 
 
-def state_note(state: AgentState) -> PromptMemory:
-    """Build the note on the state of a project, in one line. Pure."""
-    tasks = [one for one in state.tasks if one.status is not TaskStatus.DROPPED]
-    done = sum(one.status is TaskStatus.DONE for one in tasks)
-    sentences = [f"The goal: {format_record(state.goal.text, _WORD_CHARS)}."] if state.goal is not None else []
-    sentences.append(f"{done} of {len(tasks)} tasks are done." if tasks else "No task is planned yet.")
-    shown = frozenset[str]()
-    if state.queue:
-        sentences.append(f"The next task is: {format_record(state.queue[0].title, _WORD_CHARS)}.")
-        shown |= state.queue[0].foreign_sources
-    if state.open_questions:
-        sentences.append(
-            f"A question waits for your answer: {format_record(state.open_questions[0].question, _WORD_CHARS)}"
-        )
-        shown |= state.open_questions[0].foreign_sources
-        if CRITERION_TAG in state.open_questions[0].context_tags:  # It quotes criteria of the page.
-            shown |= state.orientation.foreign_sources
-    # Addressed to the person, because a small model repeats the wording in its answer.
-    line = f"- Your project {format_record(state.project.name, _WORD_CHARS)}: {' '.join(sentences)}"
-    return PromptMemory(state.project.id, None, line, project=state.project.name, is_tainted=bool(shown))
+def status_note(project: Project, told: StatusText, room_chars: int) -> list[PromptMemory]:
+    """Build the note on how a project stands. Addressed to the person: a small model repeats its wording. Pure."""
+    head = f"- Your project {format_record(project.name, _WORD_CHARS)}:"
+    return _note_of(project, head, told.sentences, room_chars, is_tainted=bool(told.sources))
 
 
 def sentences_note(project: Project, told: Sequence[str], room_chars: int, *, is_tainted: bool) -> list[PromptMemory]:
     """Build one note of as many of the sentences as fit; none if not even the first does. Pure."""
-    line = f"- Of your project {format_record(project.name, _WORD_CHARS)}:"
-    length = len(line)
+    head = f"- Of your project {format_record(project.name, _WORD_CHARS)}:"
+    return _note_of(project, head, told, room_chars, is_tainted=is_tainted)
+
+
+def _note_of(
+    project: Project, head: str, told: Sequence[str], room_chars: int, *, is_tainted: bool
+) -> list[PromptMemory]:
+    line, length = head, len(head)
     for sentence in told:
         if len(line) + 1 + len(sentence) > room_chars:
             break

@@ -2,12 +2,12 @@
 applies it. Nothing is changed silently; only the owner's own words can wish."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
 from reveries.clock import Clock
+from reveries.daemon.talk.code_replies import CodeReply
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.notifier import Notifier
 from reveries.projects.answers import is_no
@@ -27,14 +27,6 @@ _YES: Final = frozenset(STEERING_WORDS.words("yes"))
 _NO: Final = frozenset(STEERING_WORDS.words("no"))
 
 
-@dataclass(frozen=True, slots=True)
-class WishReply:
-    """What is said about a wish. `is_tainted`: it quotes the title of a task that others' text led to."""
-
-    text: str
-    is_tainted: bool = False
-
-
 class ProjectWishes:
     """Reads wishes from the owner's words, asks them back, and applies them after a yes."""
 
@@ -47,7 +39,7 @@ class ProjectWishes:
         self.applied: Notifier[[str]] = Notifier()
         """The id of the project."""
 
-    async def answer(self, words: str) -> WishReply | None:
+    async def answer(self, words: str) -> CodeReply | None:
         """Return the reply to a yes or a no to what was just asked; None for any other words. An error fails no
         reply."""
         asked_id, self._asked_id = self._asked_id, ""
@@ -61,13 +53,13 @@ class ProjectWishes:
         except StorageLostError:
             raise
         except ReveriesError as error:
-            return WishReply(str(error))
+            return CodeReply(str(error))
 
-    async def decide(self, wish: StoredWish, *, is_applied: bool) -> WishReply:
+    async def decide(self, wish: StoredWish, *, is_applied: bool) -> CodeReply:
         """Apply or decline a wish, and say so. Raises NotFoundError, UsageError."""
         if not is_applied:
             await self.wishes.decline(wish)
-            return WishReply("I left it as it is.")
+            return CodeReply("I left it as it is.")
         task_id = await self.wishes.apply(wish)
         self.applied.notify(wish.project_id)
         task = next(item for item in await self._store.tasks.of_project(wish.project_id) if item.id == task_id)
@@ -79,9 +71,9 @@ class ProjectWishes:
             WishAction.DONE: f"Done: “{title}”.",
             WishAction.ADD: f"Added: “{title}”.",
         }
-        return WishReply(done[wish.action], bool(task.foreign_sources))
+        return CodeReply(done[wish.action], bool(task.foreign_sources))
 
-    async def propose(self, words: str) -> WishReply | None:
+    async def propose(self, words: str) -> CodeReply | None:
         """Store what the owner's `words` want changed, and return the question; None if they want nothing that is
         sure. An error fails no reply."""
         try:
@@ -99,7 +91,7 @@ class ProjectWishes:
             log.warning("wish.failed", exc_info=True)
             return None
         is_tainted = wish.task is not None and bool(wish.task.foreign_sources)
-        return WishReply(one_line(wish.ask(), 600), is_tainted)
+        return CodeReply(one_line(wish.ask(), 600), is_tainted)
 
 
 def says_yes(words: str) -> bool:

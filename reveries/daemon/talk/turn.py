@@ -125,8 +125,12 @@ class TurnPipeline:
         stop: ReplyStop,
     ) -> tuple[ReplyDraft, bool]:  # fmt: skip
         """Return the reply, and whether what code says in it quotes untrusted text: the model's, with the question
-        whether to change a project if the words want that; to a yes or no to such a question what was done."""
-        if (answer := await record.answer_wish(words)) is not None:
+        whether to change a project if the words want that; to a yes or no to such a question what was done. How a
+        project stands a small model is not asked."""
+        answer = await record.answer_wish(words)
+        if answer is None and self.tier() is not Tier.CAPABLE:
+            answer = await record.answer_status(words)
+        if answer is not None:
             events.token(answer.text)
             return ReplyDraft(answer.text, "stop"), answer.is_tainted
         draft = await ReplyGeneration(model, self.clock, self.new_watch(), events).generate(prompt, stop)

@@ -6,8 +6,8 @@ from typing import ClassVar, Protocol
 
 import structlog
 
+from reveries.daemon.talk.code_replies import CodeReply
 from reveries.daemon.talk.last_turns import LastTurns
-from reveries.daemon.talk.project_wishes import WishReply
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.daemon.talk.reply_generation import ReplyDraft, TurnEvents
 from reveries.db.failpoints import Step, reach_step
@@ -53,11 +53,15 @@ class ConversationHost(Protocol):
         """Return notes on the project that `words` name; empty if they name none."""
         ...
 
-    async def answer_wish(self, words: str) -> WishReply | None:
+    async def answer_status(self, words: str) -> CodeReply | None:
+        """Return the whole reply to a question how a project stands; None if `words` ask none."""
+        ...
+
+    async def answer_wish(self, words: str) -> CodeReply | None:
         """Return the whole reply to a yes or no to a change of a project that the last reply asked about."""
         ...
 
-    async def propose_wish(self, words: str) -> WishReply | None:
+    async def propose_wish(self, words: str) -> CodeReply | None:
         """Return the question about a change of a project that `words` want; None if they want none."""
         ...
 
@@ -104,11 +108,15 @@ class OnRecord:
         silence = self.memory.describe_silence_before(self.owner_turn)
         return silence, await self.host.project_notes(words, room_tokens)
 
-    async def answer_wish(self, words: str) -> WishReply | None:
+    async def answer_status(self, words: str) -> CodeReply | None:
+        """Return the reply to a question how a project stands."""
+        return await self.host.answer_status(words)
+
+    async def answer_wish(self, words: str) -> CodeReply | None:
         """Return the reply to a yes or no to a change that was asked about."""
         return await self.host.answer_wish(words)
 
-    async def propose_wish(self, words: str) -> WishReply | None:
+    async def propose_wish(self, words: str) -> CodeReply | None:
         """Return the question about a change that `words` want."""
         return await self.host.propose_wish(words)
 
@@ -159,6 +167,9 @@ class OffRecord:
     async def gather_notes(self, words: str, room_tokens: int) -> tuple[str, Sequence[PromptMemory]]:
         """Return no notes."""
         return "", ()
+
+    async def answer_status(self, words: str) -> None:
+        """Do nothing: nothing of a project is looked up."""
 
     async def answer_wish(self, words: str) -> None:
         """Do nothing: what is off the record changes nothing."""

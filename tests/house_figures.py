@@ -11,12 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 SMALL_LINES: Final = 60
 """A file with fewer lines should have at least two importers."""
+FEWEST_FIELDS: Final = 5
+"""Structs that share fewer fields are no copies of each other."""
 _LONE_WORD: Final = re.compile(
     r"[a-z]{2,}(?:ed|ing)|"
     r"add|ask|be|become|begin|bring|call|check|choose|close|come|cut|draw|drop|end|fall|fill|find|fit|"
@@ -148,6 +151,31 @@ def hidden_cycles(modules: Iterable[Module]) -> int:
     )
 
 
+def struct_pairs(modules: Iterable[Module]) -> tuple[int, int]:
+    """Count the pairs of structs and dataclasses that share more than half of the fields of the larger one, by name and
+    five at least, and all structs with five fields or more."""
+    structs = [
+        fields
+        for module in modules
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ClassDef) and len(fields := _struct_fields(node)) >= FEWEST_FIELDS
+    ]
+    pairs = sum(
+        len(first & second) >= FEWEST_FIELDS and 2 * len(first & second) > max(len(first), len(second))
+        for first, second in combinations(structs, 2)
+    )
+    return pairs, len(structs)
+
+
+def _struct_fields(node: ast.ClassDef) -> set[str]:
+    """Return the fields that a struct or dataclass defines itself; empty for other classes."""
+    marks = " ".join(ast.unparse(mark) for mark in (*node.decorator_list, *node.bases))
+    if not re.search(r"\b(?:dataclass|Struct|Request|Answer|Frame|NamedTuple)\b", marks):
+        return set()
+    named = (part for part in node.body if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name))
+    return {ast.unparse(part.target) for part in named if "ClassVar" not in ast.unparse(part.annotation)}
+
+
 def figures(modules: list[Module]) -> dict[str, str]:
     """Return all figures by their description."""
     imported_by = importers(modules)
@@ -156,6 +184,7 @@ def figures(modules: list[Module]) -> dict[str, str]:
     lone, functions = lone_names(modules)
     classes, of_classes = names_in_two_files(modules, ast.ClassDef)
     twice, of_functions = names_in_two_files(modules, ast.FunctionDef, ast.AsyncFunctionDef)
+    pairs, structs = struct_pairs(modules)
     return {
         "files": str(len(modules)),
         "lines": str(sum(module.lines for module in modules)),
@@ -168,6 +197,7 @@ def figures(modules: list[Module]) -> dict[str, str]:
         "top-level function names in two files": f"{twice} of {of_functions}",
         "functions named by a lone participle or verb": f"{lone} of {functions}",
         "variables and parameters with a riddle for a name": str(riddles(modules)),
+        "pairs of structs that share more than half of their fields": f"{pairs} ({structs} structs)",
         "imports for types alone that hide a cycle": str(hidden_cycles(modules)),
     }
 

@@ -1,21 +1,11 @@
 """How many of each model's structured answers were valid, counted over all runs (R-113)."""
 
 import contextlib
-from dataclasses import dataclass
 
 from reveries.db.database import Database
 from reveries.errors import DiskFullError
 from reveries.llm.structured import AnswerOutcome
-
-
-@dataclass(frozen=True, slots=True)
-class StructuredAnswerCount:
-    """The structured answers of one model."""
-
-    model: str
-    valid: int
-    repaired: int
-    failed: int
+from reveries.protocol import AnswerCount
 
 
 class AnswerCounts:
@@ -31,9 +21,7 @@ class AnswerCounts:
             async with self._database.transaction() as transaction:
                 await transaction.run("structured_answers.count", row)
 
-    async def counts(self) -> list[StructuredAnswerCount]:
+    async def counts(self) -> list[AnswerCount]:
         """Return the counts of every model, by name."""
-        return [
-            StructuredAnswerCount(str(row["model"]), int(row["valid"]), int(row["repaired"]), int(row["failed"]))
-            for row in await self._database.rows("structured_answers.all")
-        ]
+        rows = await self._database.rows("structured_answers.all")
+        return [AnswerCount(row["model"], row["valid"], row["repaired"], row["failed"]) for row in rows]

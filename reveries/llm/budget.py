@@ -32,6 +32,7 @@ from reveries.llm.caps import (
     role_budget,
 )
 from reveries.llm.prices import Price
+from reveries.protocol import UsageLimit, UsageToday, UsedDay, UsedModel
 
 log = structlog.get_logger("budget")
 
@@ -50,61 +51,6 @@ class Reservation:
     ask: PlannedCall
     reserved_at: float
     """By the ledger's time, which never goes back: it decides which day pays."""
-
-
-@dataclass(frozen=True, slots=True)
-class RoleUsage:
-    """A role's usage today. `prompt_tokens` includes the worst case of calls that are not settled."""
-
-    role: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    dollars: float
-    token_limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """One role's usage of one model. `worst_case_*` is the part without reported usage, charged in full."""
-
-    role: str
-    model: str
-    calls: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    """The part of the completion that is not in any answer."""
-    unsettled_tokens: int
-    """Worst cases of calls that run, or were never settled."""
-    dollars: float
-    running_calls: int
-    worst_case_calls: int
-    worst_case_dollars: float
-
-
-@dataclass(frozen=True, slots=True)
-class LimitUse:
-    """A limit and its usage: in tokens, or dollars where `is_money`. `role` is empty for limits of all roles."""
-
-    key: str
-    role: str
-    span: Span
-    is_money: bool
-    limit: float
-    used: float
-    renews_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class DayUsage:
-    """The usage of all language models on a local day; `day` is its date, "2026-11-21"."""
-
-    day: str
-    calls: int
-    tokens: int
-    dollars: float
 
 
 class Ledger:
@@ -199,12 +145,12 @@ class Ledger:
             counted = {"role": role.value, "model": model, "prompt_tokens": prompt_tokens}
             await transaction.run("usage.record", {"now": now, "price_version": price_version, **counted})
 
-    async def usage_today(self) -> list[RoleUsage]:
+    async def usage_today(self) -> list[UsageToday]:
         """Return each role's usage today, in the order of the roles."""
         rows = await self.usage_since(Span.DAY)
         return [_sum_role_usage(role, rows, role_budget(role, self.budget()).tokens_per_day) for role in Role]
 
-    async def usage_since(self, span: Span) -> list[ModelUsage]:
+    async def usage_since(self, span: Span) -> list[UsedModel]:
         """Return the usage of this day or month so far, by role and model."""
         async with self._database.reading_transaction() as transaction:
             since = periods_at(await self._time(transaction), self._timezone)[span].since
@@ -214,7 +160,7 @@ class Ledger:
         )  # fmt: skip
         calls = ("running_calls", "worst_case_calls")
         return [
-            ModelUsage(
+            UsedModel(
                 role=str(row["role"]),
                 model=str(row["model"]),
                 dollars=int(row["microdollars"]) / MICRODOLLARS,
@@ -224,7 +170,7 @@ class Ledger:
             for row in rows
         ]
 
-    async def usage_by_day(self, days: int) -> list[DayUsage]:
+    async def usage_by_day(self, days: int) -> list[UsedDay]:
         """Return the last `days` local days, today last: language models only."""
         used = []
         async with self._database.reading_transaction() as transaction:
@@ -234,23 +180,25 @@ class Ledger:
                 day = periods_at(noon.timestamp(), self._timezone)[Span.DAY]
                 [row] = await transaction.rows("usage.used_between", {"since": day.since, "until": day.until})
                 dollars = int(row["microdollars"]) / MICRODOLLARS
-                used.append(DayUsage(f"{noon:%Y-%m-%d}", int(row["calls"]), int(row["tokens"]), dollars))
+                used.append(UsedDay(f"{noon:%Y-%m-%d}", int(row["calls"]), int(row["tokens"]), dollars))
         return used
 
-    async def limits(self) -> list[LimitUse]:
+    async def limits(self) -> list[UsageLimit]:
         """Return every limit with its usage: those of all roles together first, then each role's."""
         async with self._database.reading_transaction() as transaction:
             now = await self._time(transaction)
             periods = periods_at(now, self._timezone, now - self._clock.now())
             charged = {role: await self._read_charged(transaction, role, periods) for role in Role}
-        together: list[LimitUse] = []
-        apart: list[LimitUse] = []
+        together: list[UsageLimit] = []
+        apart: list[UsageLimit] = []
         for role in Role:
             for span, period in periods.items():
                 for cap in caps(PlannedCall(role, "", _PAID, 0, 1), span, charged[role][span], self.budget()):
                     unit = MICRODOLLARS if cap.is_money else 1
                     of = role.value if cap.is_of_role else ""
-                    use = LimitUse(cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.renews_at)
+                    use = UsageLimit(
+                        cap.key, of, span, cap.is_money, cap.full / unit, cap.used / unit, period.renews_at
+                    )
                     (apart if cap.is_of_role else together).append(use)
         return [*{use.key: use for use in together}.values(), *apart]
 
@@ -341,9 +289,9 @@ async def _check_goal(transaction: Transaction, ask: PlannedCall) -> None:
             )
 
 
-def _sum_role_usage(role: Role, rows: list[ModelUsage], token_limit: int) -> RoleUsage:
+def _sum_role_usage(role: Role, rows: list[UsedModel], token_limit: int) -> UsageToday:
     own = [row for row in rows if row.role == role.value]
-    return RoleUsage(
+    return UsageToday(
         role=role.value,
         calls=sum(row.calls for row in own),
         prompt_tokens=sum(row.prompt_tokens + row.unsettled_tokens for row in own),

@@ -4,6 +4,7 @@ import msgspec
 
 from reveries.knowledge.model import Chunk, FoundChunk, Relation
 from reveries.knowledge.scoring import RRF_CONSTANT, persistence, strength
+from reveries.protocol import copy_fields
 
 
 class ChunkOut(msgspec.Struct, frozen=True):
@@ -140,36 +141,14 @@ class ContradictionsOut(msgspec.Struct, frozen=True):
 
 def chunk_out(chunk: Chunk, centrality: float, now: float) -> ChunkOut:
     """Return a chunk with the fields of the specification, and what they come to at the time `now`."""
-    return ChunkOut(
-        id=chunk.id,
-        project_id=chunk.project_id,
-        content=chunk.content,
-        title=chunk.title,
-        type=chunk.type.value,
-        tags=list(chunk.tags),
-        confidence=chunk.confidence.value,
-        source=chunk.source.value,
-        created_at=chunk.created_at,
+    return copy_fields(
+        ChunkOut,
+        chunk,
         last_accessed=chunk.last_accessed_at,
         last_useful=chunk.last_useful_at,
-        access_count=chunk.access_count,
-        memory_type=chunk.memory_type.value,
-        tier=chunk.tier,
-        status=chunk.status.value,
         pinned=chunk.is_pinned,
-        valid_from=chunk.valid_from,
-        valid_until=chunk.valid_until,
-        source_confidence=chunk.source_confidence,
-        extraction_confidence=chunk.extraction_confidence,
-        initial_strength=chunk.initial_strength,
         current_strength=strength(chunk, now),
-        decay_function=chunk.decay_function,
-        decay_rate=chunk.decay_rate,
         persistence_score=persistence(chunk, now, centrality),
-        superseded_by=chunk.superseded_by,
-        rests_on=list(chunk.rests_on),
-        fell_because=chunk.fell_because,
-        foreign_sources=sorted(chunk.foreign_sources),
     )
 
 
@@ -185,21 +164,12 @@ def hybrid_result(found: FoundChunk, chunk: ChunkOut) -> HybridResult:
 
 def relationship_out(relation: Relation) -> RelationshipOut:
     """Return a relation with the fields of the specification."""
-    return RelationshipOut(
-        id=relation.id,
+    return copy_fields(
+        RelationshipOut,
+        relation,
         from_chunk_id=relation.from_id,
         to_chunk_id=relation.to_id,
-        type=relation.type.value,
-        weight=relation.weight,
         last_activated=relation.last_activated_at,
-        activation_count=relation.activation_count,
-        context_tags=list(relation.context_tags),
         origin="implicit" if relation.is_implicit else "explicit",
-        created_at=relation.created_at,
-        confidence=relation.confidence,
-        confidence_source=relation.confidence_source,
-        valid_from=relation.valid_from,
-        valid_until=relation.valid_until,
-        derived_from=relation.derived_from,
         archived=relation.archived_at is not None,
     )

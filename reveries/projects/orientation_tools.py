@@ -21,6 +21,7 @@ from reveries.projects.orientation import archive_chunk
 from reveries.projects.result_audit import read_coherence
 from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
 from reveries.projects.wake import read_state
+from reveries.protocol import copy_fields
 from reveries.safe_text import plain
 from reveries.tools.reach import Reach
 from reveries.tools.registry import ToolCaller
@@ -199,16 +200,11 @@ class OrientationTools(ToolGroup):
         content = page.content
         tasks = await self.store.tasks.of_project(project.id)
         conflicts = await self.store.knowledge.contradictions(project.id)
-        return OrientationOut(
+        return copy_fields(
+            OrientationOut,
+            content,
             project_id=project.id,
-            vision_summary=content.vision_summary,
             success_criteria=[one.text for one in content.success_criteria],
-            constraints=list(content.constraints),
-            skill_map=list(content.skill_map),
-            current_phase=content.current_phase,
-            key_decisions=list(content.key_decisions),
-            active_priorities=list(content.active_priorities),
-            progress_snapshot=list(content.progress_snapshot),
             last_rewritten=page.written_at,
             version=page.version,
             goal=await self._goal_of(project),

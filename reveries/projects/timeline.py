@@ -12,6 +12,7 @@ from typing import Final
 from reveries.knowledge.facts.model import Bound, DayStatus, Fact, FactKind
 from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.model import TaskStatus, WorkTask
+from reveries.protocol import TableSum
 from reveries.safe_text import one_line
 
 DUE_DAYS: Final = 7
@@ -51,19 +52,6 @@ class TimelineEntry:
     document: str
     line: int
     """0: it is a task of the owner's, not a line of a document."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableSum:
-    """The sum of the amounts of one table in one currency."""
-
-    subject: str
-    value: float
-    unit: str
-    count: int
-    document: str
-    line: int
-    """The first line that is added."""
 
 
 def build_timeline(found: ProjectFacts, tasks: Sequence[WorkTask], today: date) -> list[TimelineEntry]:

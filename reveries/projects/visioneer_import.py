@@ -4,8 +4,8 @@ They arrive paused and without a goal, so that nothing begins by itself. Their t
 its name among their sources, and nothing of them counts as the owner's word.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -39,6 +39,7 @@ from reveries.projects.visioneer_file import (
     read_texts,
     read_time,
 )
+from reveries.protocol import ImportedProject
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -52,20 +53,6 @@ _LONGEST_TITLE: Final = 500
 _LONGEST_CONTENT: Final = 100_000
 _ARCHIVE_REASONS: Final = frozenset({"contradicted", "replaced", "manual"})
 _Kind = TypeVar("_Kind", bound=StrEnum)
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedProject:
-    """What was stored of one project. `left_out`: what was not, each with how many."""
-
-    name: str
-    vision: str
-    tasks: int
-    questions: int
-    chunks: int
-    relations: int
-    log_lines: int
-    left_out: Mapping[str, int]
 
 
 async def import_projects(store: ProjectStore, found: Sequence[ForeignProject]) -> list[ImportedProject]:

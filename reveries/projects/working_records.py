@@ -6,6 +6,7 @@ import msgspec
 
 from reveries.projects.model import OwnerQuestion, Project, WorkLogEntry, WorkTask
 from reveries.projects.task_days import say_repeat
+from reveries.protocol import copy_fields
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Title = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
@@ -209,47 +210,21 @@ class ActivitiesOut(msgspec.Struct, frozen=True):
 
 
 def task_out(task: WorkTask) -> TaskOut:
-    return TaskOut(
-        id=task.id,
-        project_id=task.project_id,
-        title=task.title,
-        description=task.description,
-        status=task.status.value,
-        skill_area=task.skill_area,
+    return copy_fields(
+        TaskOut,
+        task,
         depends_on=list(task.needs),
-        blocked_by=list(task.blocked_by),
         outcome=task.outcome or None,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        started_at=task.started_at,
-        completed_at=task.completed_at,
         failure_reason=task.failure or None,
         failure_context=task.audit or None if task.failure else None,
-        rests_on=list(task.rests_on),
-        held_because=task.held_because,
-        flagged_because=task.flagged_because,
-        foreign_sources=sorted(task.foreign_sources),
         due=task.due or None,
         repeats=say_repeat(task.repeats) or None,
-        made_by=task.made_by.value,
         is_owners=task.is_mine,
     )
 
 
 def question_out(question: OwnerQuestion) -> QuestionOut:
-    return QuestionOut(
-        id=question.id,
-        project_id=question.project_id,
-        kind=question.kind.value,
-        question=question.question,
-        context=question.context,
-        status=question.status.value,
-        answer=question.answer or None,
-        blocks_tasks=list(question.blocks),
-        asked_at=question.asked_at,
-        answered_at=question.answered_at,
-        foreign_sources=sorted(question.foreign_sources),
-    )
+    return copy_fields(QuestionOut, question, answer=question.answer or None, blocks_tasks=list(question.blocks))
 
 
 def activity_out(project: Project, entry: WorkLogEntry) -> ActivityOut:

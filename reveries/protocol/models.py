@@ -15,6 +15,8 @@ class ModelUse(msgspec.Struct, frozen=True):
 
 
 class UsageToday(msgspec.Struct, frozen=True):
+    """A role's usage today. `prompt_tokens` includes the worst case of calls that are not settled."""
+
     role: str
     calls: int
     prompt_tokens: int

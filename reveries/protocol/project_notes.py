@@ -117,6 +117,7 @@ class TableSum(msgspec.Struct, frozen=True):
     count: int
     document: str
     line: int
+    """The first line that is added."""
 
 
 class NotesOverview(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from reveries.daemon.models.models_overview import InUse, leaves_machine, models
 from reveries.daemon.models.role_models import build_models, longest_call_seconds
 from reveries.db.database import Database
 from reveries.errors import ModelFault, ModelUnavailableError, NotFoundError
-from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import CHAT_ROLES, MODEL_ROLES, Embedder, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuit import Failure
@@ -24,6 +24,7 @@ from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.llm.role_model import Candidate
 from reveries.llm.scripted import HashingEmbedder, Pause, Script, ScriptedModel
+from reveries.protocol import AnswerCount
 from tests.fakes.clock import HandClock
 from tests.llm.embedding_fakes import rows_for
 from tests.llm.servers import model_server
@@ -98,7 +99,7 @@ async def test_the_form_is_judged_and_counted(database: Database, clock: HandClo
     kit = Kit(database, clock, GOOD, "no", GOOD, "no", "no", GOOD)
     answers = [(await kit.prober.probe(role.value))[0].answer for role in CHAT_ROLES]
     assert answers == ["valid", "repaired", "failed", "valid"]
-    assert await kit.counts.counts() == [StructuredAnswerCount("scripted/model", 2, 1, 1)]
+    assert await kit.counts.counts() == [AnswerCount("scripted/model", 2, 1, 1)]
 
 
 async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
@@ -219,7 +220,7 @@ async def test_the_overview_shows_what_the_roles_use_and_what_an_ollama_has(
         states = {role: state for role, _, state in models.uses()}
         shown = await models_overview(
             settings,
-            [StructuredAnswerCount("a", 1, 2, 3)],
+            [AnswerCount("a", 1, 2, 3)],
             InUse(models.choices, models.fallbacks, states, models.embedder_name),
         )
         await models.aclose()

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from reveries.db.database import Database
 from reveries.errors import ModelAnswerError, ModelUnavailableError
-from reveries.llm.answer_counts import AnswerCounts, StructuredAnswerCount
+from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import ask_structured, parse, schema_of
+from reveries.protocol import AnswerCount
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important is it?"),), 200)
 
@@ -121,7 +122,7 @@ async def test_what_became_of_each_question_is_counted_for_its_model(database: D
     for error in (ModelAnswerError, ModelUnavailableError):
         with pytest.raises(error):
             await ask_structured(model, PROMPT, Scored, recorder=counts)
-    assert await counts.counts() == [StructuredAnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
+    assert await counts.counts() == [AnswerCount("scripted/model", valid=1, repaired=1, failed=1)]
 
 
 def test_the_schema_has_no_references_and_requires_everything() -> None:

@@ -15,7 +15,8 @@ from reveries.knowledge.model import ChunkType, Confidence, RelationType
 from reveries.llm.base import Vectors
 from reveries.projects.model import AgentStatus, Phase, QuestionStatus, TaskStatus
 from reveries.projects.visioneer_file import read_texts, read_time, read_visioneer_file
-from reveries.projects.visioneer_import import SOURCE, ImportedProject, import_projects, read_page
+from reveries.projects.visioneer_import import SOURCE, import_projects, read_page
+from reveries.protocol import ImportedProject
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_worker import Hand

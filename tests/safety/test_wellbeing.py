@@ -7,7 +7,6 @@ import pytest
 
 from reveries.client.features.wellbeing import wellbeing_page
 from reveries.client.render import Page
-from reveries.daemon.requests.admin import wellbeing_frame
 from reveries.db.database import Database
 from reveries.db.opening import open_database
 from reveries.safety import tripwire
@@ -54,7 +53,7 @@ async def test_occurrences_are_told_by_week_with_their_base_rate_and_excerpts(tm
     assert company.excerpts[0].thought_ended == "paused"
     assert report.thoughts == 10
     assert report.trips_by_reason == {"loop_detected": 1}
-    page = _words(wellbeing_page(wellbeing_frame(1, report)))
+    page = _words(wellbeing_page(report))
     assert "3 times on 2 days" in page
     assert "I miss talking" in page
     assert "30.0 in all" in page
@@ -66,7 +65,7 @@ async def test_occurrences_are_told_by_week_with_their_base_rate_and_excerpts(tm
 async def test_a_mind_of_which_nothing_was_counted_is_told_as_that_and_never_judged(tmp_path: Path) -> None:
     clock = HandClock()
     database = await open_database(tmp_path / "memory.db")
-    page = _words(wellbeing_page(wellbeing_frame(1, await load_wellbeing_report(database, clock, 3))))
+    page = _words(wellbeing_page(await load_wellbeing_report(database, clock, 3)))
     assert page.count("never") >= 5
     for verdict in ("healthy", "unhappy", "suffers", "is well", "distressed mind", "safe"):
         assert verdict not in page

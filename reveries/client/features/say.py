@@ -7,6 +7,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.answers import json_option
+from reveries.protocol import copy_fields
 
 if TYPE_CHECKING:
     from reveries.client.connection import Connection
@@ -111,12 +112,5 @@ def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayR
         help=exchange.help,
         recalled=list(exchange.recalled),
         stored=exchange.stored,
-        usage=SayUsage(
-            model=replied.model,
-            prompt_tokens=replied.prompt_tokens,
-            cached_tokens=replied.cached_tokens,
-            completion_tokens=replied.completion_tokens,
-            first_token_seconds=replied.first_token_seconds,
-            seconds=replied.seconds,
-        ),
+        usage=copy_fields(SayUsage, replied),
     )

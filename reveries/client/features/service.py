@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from reveries.client.answers import json_option
+from reveries.protocol import copy_fields
 
 
 class ServiceInstalled(msgspec.Struct, frozen=True):
@@ -73,15 +74,7 @@ def service_status_command(as_json: bool) -> None:
 
     service = service_state()
     if as_json:
-        show_json(
-            ServiceState(
-                file=str(service.file),
-                is_installed=service.is_installed,
-                manager=service.manager,
-                is_enabled=service.is_enabled,
-                is_running=service.is_running,
-            )
-        )
+        show_json(copy_fields(ServiceState, service, file=str(service.file)))
         return
     show(
         [

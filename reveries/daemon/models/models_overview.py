@@ -14,7 +14,6 @@ from reveries import protocol
 from reveries.api_keys import find_key_source
 from reveries.config import AUTO_MODEL, LlmSettings, Settings, find_models_folder
 from reveries.errors import ReveriesError
-from reveries.llm.answer_counts import StructuredAnswerCount
 from reveries.llm.assets import Asset, find_weights, has_weights, manifest, resolve_auto_model
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import (
@@ -50,7 +49,7 @@ class InUse:
 
 async def models_overview(
     settings: Settings,
-    answers: Sequence[StructuredAnswerCount] = (),
+    answers: Sequence[protocol.AnswerCount] = (),
     in_use: InUse | None = None,
     tested: Mapping[str, TierResult] = MappingProxyType({}),
 ) -> protocol.ModelsOverview:
@@ -80,17 +79,12 @@ async def models_overview(
         ollama=_ollama(listed or (), llm.ollama_url),
         hosted=[_hosted_offer(provider, settings) for provider in HOSTED_PROVIDERS],
         is_hosted_installed=importlib.util.find_spec("litellm") is not None,
-        answers=[answer_frame(count) for count in answers],
+        answers=list(answers),
         cores=machine.cores,
         ram_bytes=machine.ram_bytes,
         dollars_per_day=settings.budget.dollars_per_day,
         dollars_per_month=settings.budget.dollars_per_month,
     )
-
-
-def answer_frame(count: StructuredAnswerCount) -> protocol.AnswerCount:
-    """Convert to the frame part."""
-    return protocol.AnswerCount(count.model, count.valid, count.repaired, count.failed)
 
 
 def leaves_machine(provider: str, model: str, ollama_url: str, handed_on: Collection[str] = ()) -> bool:

@@ -1,7 +1,5 @@
 """Builds the usage report frame from the ledger (R-49)."""
 
-from dataclasses import asdict
-
 from reveries import protocol
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
@@ -14,8 +12,8 @@ async def usage_report(request_id: int, ledger: Ledger, days: int) -> protocol.U
         request_id=request_id,
         now=await ledger.now(),
         price_version=price_table_version(),
-        today=[protocol.UsedModel(**asdict(used)) for used in await ledger.usage_since(Span.DAY)],
-        month=[protocol.UsedModel(**asdict(used)) for used in await ledger.usage_since(Span.MONTH)],
-        limits=[protocol.UsageLimit(**asdict(limit)) for limit in await ledger.limits()],
-        days=[protocol.UsedDay(**asdict(day)) for day in await ledger.usage_by_day(days)],
+        today=await ledger.usage_since(Span.DAY),
+        month=await ledger.usage_since(Span.MONTH),
+        limits=await ledger.limits(),
+        days=await ledger.usage_by_day(days),
     )

@@ -80,14 +80,12 @@ def _backups_frame(request_id: int, folder: Path, backups: list[protocol.BackupE
 
 def _backup_entry(backup: Backup, looked: VerificationResult | None) -> protocol.BackupEntry:
     result = looked or VerificationResult(())
-    return protocol.BackupEntry(
+    return protocol.copy_fields(
+        protocol.BackupEntry,
+        result,
         name=backup.name,
         made_at=backup.made_at,
         size_bytes=backup.path.stat().st_size,
         is_before_migration=backup.is_before_migration,
         is_looked_at=looked is not None,
-        problems=list(result.problems),
-        rotten=list(result.rotten),
-        turns=result.turns,
-        episodes=result.episodes,
     )

@@ -124,7 +124,6 @@ def _ledger(settings: Settings, database: Database, clock: Clock) -> Ledger:
 async def _run_model_tests(settings: Settings, home: Home, role: str, *, with_tiers: bool) -> None:
     """Test the models through the ledger, as the daemon does."""
     from reveries.daemon.models.model_probe import Prober, select_roles
-    from reveries.daemon.models.models_overview import answer_frame
     from reveries.daemon.models.role_models import build_models
     from reveries.daemon.models.tier_test import TierTester
 
@@ -148,7 +147,7 @@ async def _run_model_tests(settings: Settings, home: Home, role: str, *, with_ti
         if with_tiers:
             tester = TierTester(models.first, models.tier, results, circuits, clock, _report_progress)
             tested = msgspec.structs.replace(tested, tiers=await tester.test(role))
-        answers = [answer_frame(count) for count in await counts.counts()]
+        answers = await counts.counts()
         _print_frame(msgspec.structs.replace(tested, answers=answers))
 
 

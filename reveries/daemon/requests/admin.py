@@ -1,7 +1,6 @@
 """Requests about the daemon: status, settings, checkup, models and usage, wellbeing, backup, shutdown."""
 
 import os
-from dataclasses import asdict
 
 import msgspec
 
@@ -9,7 +8,7 @@ from reveries import __version__, protocol
 from reveries.daemon.checkup.inside import Inside, OpenMemory, check_awake
 from reveries.daemon.mind import Mind, reload_settings
 from reveries.daemon.models.model_probe import Prober, select_roles
-from reveries.daemon.models.models_overview import InUse, answer_frame, models_overview
+from reveries.daemon.models.models_overview import InUse, models_overview
 from reveries.daemon.models.tier_test import TierTester
 from reveries.daemon.models.usage_report import usage_report
 from reveries.daemon.notices import lasting_notices
@@ -19,7 +18,7 @@ from reveries.daemon.requests.registry import Call, handles
 from reveries.llm.caps import Span
 from reveries.progress import ProgressCallback
 from reveries.safe_text import one_line
-from reveries.safety.wellbeing import IndicatorCounts, WellbeingReport, load_wellbeing_report
+from reveries.safety.wellbeing import load_wellbeing_report
 
 
 @handles(protocol.AskStatus)
@@ -53,8 +52,8 @@ async def check_up(call: Call, request: protocol.AskCheckup) -> protocol.Checkup
 
 @handles(protocol.AskWellbeing)
 async def show_wellbeing(call: Call, request: protocol.AskWellbeing) -> protocol.Wellbeing:
-    report = await load_wellbeing_report(call.mind.database, call.mind.clock, request.excerpts)
-    return wellbeing_frame(request.request_id, report)
+    mind = call.mind
+    return await load_wellbeing_report(mind.database, mind.clock, request.excerpts, request.request_id)
 
 
 @handles(protocol.MakeBackup)
@@ -81,7 +80,7 @@ async def list_models(call: Call, request: protocol.AskModels) -> protocol.Model
 async def test_models(call: Call, request: protocol.ProbeModels) -> protocol.ModelsProbed:
     with_tiers = request.tiers is True
     probes, tiers = await probe_models(call.mind, request.role, call.report_progress, with_tiers=with_tiers)
-    answers = [answer_frame(count) for count in await call.mind.answers.counts()]
+    answers = await call.mind.answers.counts()
     return protocol.ModelsProbed(request.request_id, probes, answers, tiers if with_tiers else msgspec.UNSET)
 
 
@@ -127,17 +126,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         last_consolidation=stats.last_consolidation,
         memory=stats,
         models=[protocol.ModelUse(*use) for use in mind.models.uses()],
-        usage=[
-            protocol.UsageToday(
-                role=use.role,
-                calls=use.calls,
-                prompt_tokens=use.prompt_tokens,
-                completion_tokens=use.completion_tokens,
-                dollars=use.dollars,
-                token_limit=use.token_limit,
-            )
-            for use in await mind.ledger.usage_today()
-        ],
+        usage=await mind.ledger.usage_today(),
         dollars_month=await mind.ledger.dollars_this_month(),
         tripwire=await mind.journal.tripwire_counts(),
         notices=await lasting_notices(mind),
@@ -150,46 +139,5 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         embedding_total=embedding.total,
         embedding_waits=embedding.waiting_reason,
         open_questions=len(await mind.projects.store.questions.list_open()),
-        limits=[protocol.UsageLimit(**asdict(one)) for one in await mind.ledger.limits() if one.span is Span.DAY],
-    )
-
-
-def wellbeing_frame(request_id: int, report: WellbeingReport) -> protocol.Wellbeing:
-    """Convert the report to its frame."""
-    return protocol.Wellbeing(
-        request_id=request_id,
-        now=report.now,
-        thoughts=report.thoughts,
-        thoughts_by_week=list(report.thoughts_by_week),
-        indicators=[_indicator_frame(one) for one in report.indicators],
-        trips=[
-            protocol.TripTold(
-                happened_at=trip.happened_at,
-                source=trip.source,
-                action=trip.verdict.action.value,
-                reason=trip.verdict.reason.value,
-                severity=trip.verdict.severity.value,
-                explanation=trip.verdict.explanation,
-                response_taken=trip.response_taken,
-                snapshot=trip.snapshot,
-            )
-            for trip in report.trips
-        ],
-        trips_by_reason=dict(report.trips_by_reason),
-    )
-
-
-def _indicator_frame(one: IndicatorCounts) -> protocol.Indicator:
-    return protocol.Indicator(
-        kind=one.kind,
-        what=one.what,
-        occurrences=one.occurrences,
-        days=one.days,
-        first_at=one.first_at,
-        last_at=one.last_at,
-        weeks=list(one.weeks),
-        per_100_thoughts=one.per_100_thoughts,
-        per_100_thoughts_lately=one.per_100_thoughts_lately,
-        is_consistent=one.is_consistent,
-        excerpts=[protocol.Excerpt(said.happened_at, said.text, said.thought_ended) for said in one.excerpts],
+        limits=[limit for limit in await mind.ledger.limits() if limit.span == Span.DAY],
     )

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.knowledge.facts.conflicts import FactConflict
@@ -134,9 +136,7 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
             for entry in build_timeline(found, tasks, date.fromtimestamp(store.now))
         ),
         sums=tuple(
-            protocol.TableSum(
-                one_line(item.subject), item.value, item.unit, item.count, plain(item.document), item.line
-            )
+            msgspec.structs.replace(item, subject=one_line(item.subject), document=plain(item.document))
             for item in add_tables(found)
         ),
         open_ends=sum(fact.kind is FactKind.OPEN for fact in found.facts),

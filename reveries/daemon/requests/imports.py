@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 from typing import Final, Literal
 
-import msgspec
-
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.memory.model import Origin
@@ -53,9 +51,7 @@ async def import_visioneer(call: Call, request: protocol.ImportVisioneer) -> pro
 
     found = await asyncio.to_thread(read_visioneer_file, Path(request.path))
     imported = await import_projects(call.mind.projects.store, found)
-    return protocol.ProjectsImported(
-        request.request_id, msgspec.convert(imported, list[protocol.ImportedProject], from_attributes=True)
-    )
+    return protocol.ProjectsImported(request.request_id, imported)
 
 
 async def _correct(call: Call, request: protocol.CorrectImport) -> ImportCorrection:

@@ -76,16 +76,13 @@ async def _answer_from_notes(
 
 def note_answer_entry(answer: NoteAnswer) -> protocol.NoteAnswer:
     """Convert an answer from the notes to its frame part."""
-    return protocol.NoteAnswer(
+    return protocol.copy_fields(
+        protocol.NoteAnswer,
+        answer,
         text=one_line(answer.text, _LINE_CHARS),
         document=plain(answer.document),
-        line=answer.line,
         value=answer.value,
-        unit=answer.unit,
         written_on=answer.written_on.isoformat() if answer.written_on is not None else "",
-        standing=answer.standing.value,
-        is_owner=answer.is_owner,
-        is_tainted=answer.is_tainted,
     )
 
 
@@ -229,15 +226,12 @@ def _followed_relations(answered: QueryAnswer) -> list[protocol.RelationEntry]:
 
 
 def _relation_entry(relation: Relation, chunks: dict[str, Chunk]) -> protocol.RelationEntry:
-    return protocol.RelationEntry(
+    return protocol.copy_fields(
+        protocol.RelationEntry,
+        relation,
         relation_id=relation.id,
-        from_id=relation.from_id,
         from_text=_short_text(chunks, relation.from_id),
-        type=relation.type.value,
-        to_id=relation.to_id,
         to_text=_short_text(chunks, relation.to_id),
-        weight=relation.weight,
-        is_implicit=relation.is_implicit,
         archived=relation.archive_reason,
     )
 

@@ -200,17 +200,4 @@ def found_frame(
 
 
 def _disk_frame(hit: DeepHit) -> protocol.FoundOnDisk:
-    return protocol.FoundOnDisk(
-        kind=hit.kind,
-        owner_id=hit.owner_id,
-        episode_id=hit.episode_id,
-        is_dormant=hit.is_dormant,
-        speaker=one_line(hit.speaker, 80),
-        said_at=hit.said_at,
-        origin=hit.origin.value,
-        tainted=hit.tainted,
-        text=plain(hit.text),
-        score=hit.score,
-        cosine=hit.cosine,
-        words=hit.words,
-    )
+    return protocol.copy_fields(protocol.FoundOnDisk, hit, speaker=one_line(hit.speaker, 80), text=plain(hit.text))

@@ -107,21 +107,18 @@ def task_entries(state: AgentState, tasks: Sequence[WorkTask]) -> list[protocol.
 
 
 def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, str]) -> protocol.TaskEntry:
-    return protocol.TaskEntry(
+    return protocol.copy_fields(
+        protocol.TaskEntry,
+        task,
         task_id=task.id,
         title=one_line(task.title),
         description=plain(task.description),
-        kind=task.kind.value,
-        status=task.status.value,
         skill_area=one_line(task.skill_area),
         outcome=plain(task.outcome),
         waits_for=one_line(_describe_wait(task, open_titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
         flagged_because=one_line(task.flagged_because, 300),
         is_tainted=bool(task.foreign_sources),
-        due=task.due,
         repeats=say_repeat(task.repeats),
-        made_by=task.made_by.value,
-        is_mine=task.is_mine,
     )
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.llm.base import Role
-from reveries.llm.budget import RoleUsage
 from reveries.memory.claims import Claim, Conflict
 from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
 from reveries.memory.sleep.preview import Preview
@@ -23,16 +22,10 @@ async def consolidate_memory(call: Call, request: protocol.Consolidate) -> proto
     progress = call.progress_for_all("consolidating")
     with call.mind.activity.displacing_work(_SLEEP_ASKED_FOR):
         report = await call.mind.sleep.consolidate(request.limit, trigger="owner", progress=progress)
-    return protocol.Consolidated(
+    return protocol.copy_fields(
+        protocol.Consolidated,
+        report,
         request_id=request.request_id,
-        run_id=report.run_id,
-        processed=report.processed,
-        created=report.created,
-        merged=report.merged,
-        fallbacks=report.fallbacks,
-        left=report.left,
-        seconds=report.seconds,
-        was_interrupted=report.was_interrupted,
         log=[plain(line) for line in report.log],
         question=plain(report.question),
     )
@@ -86,17 +79,16 @@ async def settle_contradiction(call: Call, request: protocol.SettleContradiction
     return protocol.Contradictions(request.request_id, [_contradiction_frame(settled)])
 
 
-def preview_frame(number: int, preview: Preview, before: RoleUsage, after: RoleUsage) -> protocol.SleepPreview:
+def preview_frame(
+    number: int, preview: Preview, before: protocol.UsageToday, after: protocol.UsageToday
+) -> protocol.SleepPreview:
     """Build the frame of a preview, with its own cost: the difference of the role's usage before and after."""
     changes = _changes_that_fit(preview.changes)
-    return protocol.SleepPreview(
+    return protocol.copy_fields(
+        protocol.SleepPreview,
+        preview,
         request_id=number,
         changes=changes,
-        fallbacks=preview.fallbacks,
-        left=preview.left,
-        would_ask=preview.would_ask,
-        was_interrupted=preview.was_interrupted,
-        seconds=preview.seconds,
         calls=after.calls - before.calls,
         tokens=_role_tokens(after) - _role_tokens(before),
         dollars=after.dollars - before.dollars,
@@ -124,19 +116,12 @@ def _changes_that_fit(diffs: Sequence[ChangeDiff]) -> list[protocol.SleepChange]
 
 
 def _run_frame(entry: RunEntry) -> protocol.SleepRun:
-    return protocol.SleepRun(
+    return protocol.copy_fields(
+        protocol.SleepRun,
+        entry,
         run_id=entry.id,
-        depth=entry.depth,
         trigger=one_line(entry.trigger),
-        began_at=entry.began_at,
-        ended_at=entry.ended_at,
-        processed=entry.processed,
-        created=entry.created,
-        merged=entry.merged,
-        fallbacks=entry.fallbacks,
         outcome=one_line(entry.outcome),
-        undone_by=entry.undone_by,
-        undoes=entry.undoes,
         question=plain(entry.question),
     )
 
@@ -156,15 +141,12 @@ def _change_frame(diff: ChangeDiff) -> protocol.SleepChange:
 
 
 def _episode_frame(diff: EpisodeDiff) -> protocol.ChangedEpisode:
-    return protocol.ChangedEpisode(
-        episode_id=diff.episode_id,
-        what=diff.what,
+    return protocol.copy_fields(
+        protocol.ChangedEpisode,
+        diff,
         old_summary=one_line(diff.old_summary, _SUMMARY_CHARS),
         new_summary=one_line(diff.new_summary, _SUMMARY_CHARS),
-        merged_into=diff.merged_into,
         added_quotes=_plain_lines(diff.added_quotes),
-        old_salience=diff.old_salience,
-        new_salience=diff.new_salience,
     )
 
 
@@ -193,5 +175,5 @@ def _plain_lines(lines: Iterable[str]) -> list[str]:
     return [one_line(text, _SUMMARY_CHARS) for text in lines]
 
 
-def _role_tokens(use: RoleUsage) -> int:
+def _role_tokens(use: protocol.UsageToday) -> int:
     return use.prompt_tokens + use.completion_tokens

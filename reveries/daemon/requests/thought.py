@@ -71,15 +71,13 @@ def _controlled_frame(call: Call) -> protocol.ThinkingControlled:
 
 def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
     shown = [
-        protocol.Note(
+        protocol.copy_fields(
+            protocol.Note,
+            note,
             note_id=note.id,
-            thought_id=note.thought_id,
-            written_at=note.written_at,
             text=plain(note.text),
-            reason=note.reason,
             shown_at=note.shown_at or 0.0,
             dismissed_at=note.dismissed_at or 0.0,
-            is_answered=note.is_answered,
         )
         for note in notes
     ]

@@ -10,7 +10,7 @@ from reveries.memory.model import TALK, Episode, Exemplar, Experience, Origin, R
 from reveries.memory.rows import experience_of, turn_of
 from reveries.memory.sleep.decay import FADED_BELOW
 from reveries.memory.store import load_pinned_ids
-from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn
+from reveries.protocol import EpisodeDetail, ExemplarDetail, LinkDetail, MemoryStats, Provenance, SaidTurn, copy_fields
 from reveries.safe_text import one_line, plain
 
 _SHORTEST_PREFIX = 2
@@ -68,21 +68,13 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
     if not turns:
         turns = live.turns.turns_of(episode.id)
     speakers = {turn.id: turn.speaker for turn in turns}
-    return EpisodeDetail(
+    return copy_fields(
+        EpisodeDetail,
+        episode,
         request_id=0,
         episode_id=episode.id,
         summary=plain(episode.summary),
         happened_at=episode.created_at,
-        ended_at=episode.ended_at,
-        last_accessed_at=episode.last_accessed_at,
-        access_count=episode.access_count,
-        salience=episode.salience,
-        confidence=episode.confidence,
-        accessibility=episode.accessibility,
-        valence=episode.valence,
-        origin=episode.origin.value,
-        tainted=episode.tainted,
-        depth=episode.depth,
         topics=[one_line(topic) for topic in episode.topics],
         entities=[one_line(entity) for entity in episode.entities],
         exemplars=[_exemplar(quoted, speakers.get(quoted.turn_id or "", "")) for quoted in episode.exemplars],
@@ -90,9 +82,6 @@ async def view_episode(database: Database, live: LiveMemory, episode: Episode) -
             LinkDetail(link.target_id, link.type.value, link.strength, one_line(_summary(live, link.target_id)))
             for link in live.graph.links_of(episode.id)
         ],
-        before=list(episode.before),
-        after=list(episode.after),
-        gap_seconds=episode.gap_seconds,
         gap_significance=one_line(episode.gap_significance),
         sources=[said_turn(turn) for turn in sorted(turns, key=lambda turn: (turn.said_at, turn.position))],
         is_dormant=episode.id not in live.graph,

@@ -4,7 +4,7 @@ import re
 
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, LinkType
-from reveries.protocol import GraphNode, GraphTie, Neighbourhood
+from reveries.protocol import GraphNode, GraphTie, Neighbourhood, copy_fields
 from reveries.safe_text import one_line, plain
 
 _WEAKEST_SHOWN = 0.05
@@ -76,15 +76,13 @@ def _ties(live: LiveMemory, known: dict[str, int]) -> list[GraphTie]:
 
 
 def _node(episode: Episode, distance: int, energy: float) -> GraphNode:
-    return GraphNode(
+    return copy_fields(
+        GraphNode,
+        episode,
         episode_id=episode.id,
         label=_label(episode),
         summary=plain(episode.summary),
         happened_at=episode.created_at,
-        salience=episode.salience,
-        accessibility=episode.accessibility,
-        valence=episode.valence,
-        origin=episode.origin.value,
         distance=distance,
         energy=energy,
     )

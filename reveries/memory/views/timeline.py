@@ -8,7 +8,7 @@ from reveries.memory.gaps import LONG_SECONDS, silence_significance
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode
 from reveries.memory.views.search import SearchPeriod, episodes_within
-from reveries.protocol import Timeline, TimelineGap, TimelineMoment
+from reveries.protocol import Timeline, TimelineGap, TimelineMoment, copy_fields
 from reveries.safe_text import one_line, plain
 
 SILENCE_SECONDS = 3600.0
@@ -50,16 +50,12 @@ def _with_gaps(shown: list[Episode], last_word: float | None) -> Iterator[tuple[
 
 
 def _moment(episode: Episode, gap: TimelineGap | None) -> TimelineMoment:
-    return TimelineMoment(
+    return copy_fields(
+        TimelineMoment,
+        episode,
         episode_id=episode.id,
         happened_at=episode.created_at,
-        ended_at=episode.ended_at,
         summary=plain(episode.summary),
-        salience=episode.salience,
-        accessibility=episode.accessibility,
-        valence=episode.valence,
-        origin=episode.origin.value,
-        depth=episode.depth,
         conversation_id=episode.conversation_id or "",
         gap=gap,
     )

@@ -9,8 +9,10 @@ import contextlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from reveries.client.overflow import Border, find_borders
 
@@ -25,17 +27,16 @@ _BLANKS = rb"(?:[\x09-\x0d\x20]|\xc2[\x85\xa0]|\xe2\x80[\x80-\x8b\xa8\xa9\xaf]|\
 _WORD_AFTER = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
 
-@dataclass(slots=True)
-class TraceSearch:
-    """Search results: the number of matches by file and form."""
+class TraceSearch(msgspec.Struct):
+    """`found`: the number of matches in each file of the home, by form; empty if there are none."""
 
-    found: dict[str, dict[str, int]] = field(default_factory=dict)
+    found: dict[str, dict[str, int]] = {}
     files: int = 0
     bytes: int = 0
-    passed_over: list[str] = field(default_factory=list)
+    passed_over: list[str] = []
     """Files that were not searched: weights of models, and unreadable files."""
-    longer_words: dict[str, int] = field(default_factory=dict)
-    """Matches as text inside longer words: these words, with the number of each."""
+    longer_words: dict[str, int] = {}
+    """Words that contain the searched one ("history" for "Tor"), with the number of each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, Literal
 
-from reveries.client.picture_labels import Curve, Rect, Spot, choose_labels_above, count_columns, wrap_label
+from reveries.client.picture_labels import count_columns, wrap_label
 from reveries.client.picture_layout import Bond, Box, arrange_boxes, spanning_bonds
 from reveries.client.wording import plural
 from reveries.errors import InputFileError
@@ -94,22 +94,17 @@ def draw_picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 128
     rows = max(2.0, math.sqrt(len(boxes)))
     layout = arrange_boxes(boxes, bonds, width - 2 * _MARGIN, max(360.0, rows * 138.0))
     whole_width, whole_height = layout.width + 2 * _MARGIN, layout.height + _HEAD + _FOOT + _MARGIN
-    curves = [
-        _tie_curve(tie, layout.points[indices[tie.first_id]], layout.points[indices[tie.second_id]]) for tie in drawn
-    ]
-    spots = [_label_spot(*one) for one in zip(shown.nodes, labels, boxes, layout.points, strict=True)]
-    is_above = choose_labels_above(spots, curves, Rect(0.0, -12.0, layout.width, layout.height))
     shades = _node_fills(shown, colours)
     body = [
         _frame_svg(whole_width, whole_height, colours, shown),
         _title_svg(shown, drawn, whole_width, colours),
         f'<g transform="translate({_MARGIN:.1f} {_HEAD:.1f})">',
-        *(_tie_svg(tie, curve, colours) for tie, curve in reversed(list(zip(drawn, curves, strict=True)))),
-        *(_node_svg(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
         *(
-            _label_svg(node, labels[number], layout.points[number], colours, is_above=is_above[number])
-            for number, node in enumerate(shown.nodes)
+            _tie_svg(tie, layout.points[indices[tie.first_id]], layout.points[indices[tie.second_id]], colours)
+            for tie in reversed(drawn)
         ),
+        *(_node_svg(node, layout.points[number], shades[number], colours) for number, node in enumerate(shown.nodes)),
+        *(_label_svg(*one, colours) for one in zip(shown.nodes, labels, layout.points, strict=True)),
         "</g>",
         _legend_svg(shown, drawn, whole_width, whole_height, colours),
         "</svg>",
@@ -170,15 +165,11 @@ def _title_svg(shown: Neighbourhood, drawn: list[GraphTie], width: float, colour
     )
 
 
-def _tie_curve(tie: GraphTie, first: tuple[float, float], second: tuple[float, float]) -> Curve:
-    """Return the curve of a tie. Each type bends differently, so that ties between the same nodes do not overlap."""
+def _tie_svg(tie: GraphTie, first: tuple[float, float], second: tuple[float, float], colours: _Colours) -> str:
+    """Draw a tie. Each type bends differently, so that ties between the same nodes do not overlap."""
     (x1, y1), (x2, y2) = first, second
     bow = _BOWS.get(tie.type, 0.08)
-    return first, ((x1 + x2) / 2 - bow * (y2 - y1), (y1 + y2) / 2 + bow * (x2 - x1)), second
-
-
-def _tie_svg(tie: GraphTie, curve: Curve, colours: _Colours) -> str:
-    (x1, y1), (middle_x, middle_y), (x2, y2) = curve
+    middle_x, middle_y = (x1 + x2) / 2 - bow * (y2 - y1), (y1 + y2) / 2 + bow * (x2 - x1)
     strength = max(0.0, min(1.0, tie.strength))
     dash = f' stroke-dasharray="{_DASHES[tie.type]}"' if _DASHES.get(tie.type) else ""
     arrow = ' marker-end="url(#to)"' if tie.is_directed else ""
@@ -211,9 +202,9 @@ def _node_svg(node: GraphNode, at: tuple[float, float], fill: str, colours: _Col
     return "".join(parts)
 
 
-def _label_svg(node: GraphNode, rows: list[str], at: tuple[float, float], colours: _Colours, *, is_above: bool) -> str:
+def _label_svg(node: GraphNode, rows: list[str], at: tuple[float, float], colours: _Colours) -> str:
     x, y = at
-    top = _label_top(node, rows, y, is_above=is_above) + 12.0
+    top = y + _node_radius(node) + 17.0
     halo = f'stroke="{colours.ground}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     weight = ' font-weight="600"' if node.distance == 0 else ""
     begin = f'<text x="{x:.1f}" text-anchor="middle" {halo}'
@@ -227,22 +218,6 @@ def _label_svg(node: GraphNode, rows: list[str], at: tuple[float, float], colour
         f"{escape(_format_date(node.happened_at))}</text>"
     )
     return "".join(lines)
-
-
-def _label_top(node: GraphNode, rows: list[str], y: float, *, is_above: bool) -> float:
-    height = (len(rows) + 1) * _LINE_HEIGHT
-    return y - _node_radius(node) - 7.0 - height if is_above else y + _node_radius(node) + 5.0
-
-
-def _label_spot(node: GraphNode, rows: list[str], box: Box, at: tuple[float, float]) -> Spot:
-    (x, y), radius = at, _node_radius(node)
-    half, height = box.half_width - 8.0, (len(rows) + 1) * _LINE_HEIGHT
-    below, above = (_label_top(node, rows, y, is_above=one) for one in (False, True))
-    return Spot(
-        Rect(x - radius, y - radius, x + radius, y + radius),
-        Rect(x - half, below, x + half, below + height),
-        Rect(x - half, above, x + half, above + height),
-    )
 
 
 def _legend_svg(

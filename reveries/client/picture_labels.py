@@ -1,72 +1,10 @@
-"""Labels of a picture: wrap them, and place each above or below its node, where fewer links cross it. Pure."""
+"""Labels of a picture: wrapped, and measured. Pure."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 COLUMNS: Final = 25
 LINES: Final = 2
-_SAMPLES: Final = 24
-
-Point = tuple[float, float]
-Curve = tuple[Point, Point, Point]
-"""A quadratic curve: start, control point, end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rect:
-    """A rectangle; `top` is less than `bottom`."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def contains(self, point: Point) -> bool:
-        return self.left <= point[0] <= self.right and self.top <= point[1] <= self.bottom
-
-    def overlaps(self, other: "Rect") -> bool:
-        across = min(self.right, other.right) - max(self.left, other.left)
-        return across > 0 and min(self.bottom, other.bottom) - max(self.top, other.top) > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A node, and the two possible places of its label."""
-
-    node: Rect
-    below: Rect
-    above: Rect
-
-
-def choose_labels_above(spots: Sequence[Spot], curves: Sequence[Curve], ground: Rect) -> list[bool]:
-    """Decide for each label whether it goes above its node: if fewer links cross it there, and the place is free."""
-    samples = [point for curve in curves for point in _sample_curve(curve)]
-    is_above = [False] * len(spots)
-    for number, spot in enumerate(spots):
-        if _count_crossings(spot.above, samples) >= _count_crossings(spot.below, samples):
-            continue
-        is_inside = spot.above.top >= ground.top
-        others = [other for place, other in enumerate(spots) if place != number]
-        taken = [one.above if is_above[place] else one.below for place, one in enumerate(spots) if place != number]
-        if is_inside and not any(spot.above.overlaps(one) for one in [*taken, *(other.node for other in others)]):
-            is_above[number] = True
-    return is_above
-
-
-def _count_crossings(rect: Rect, samples: Iterable[Point]) -> int:
-    return sum(rect.contains(point) for point in samples)
-
-
-def _sample_curve(curve: Curve) -> list[Point]:
-    (x1, y1), (cx, cy), (x2, y2) = curve
-    points: list[Point] = []
-    for place in range(1, _SAMPLES):
-        t = place / _SAMPLES
-        a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t**2
-        points.append((a * x1 + b * cx + c * x2, a * y1 + b * cy + c * y2))
-    return points
 
 
 def wrap_label(text: str) -> list[str]:

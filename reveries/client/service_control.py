@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from reveries.api_keys import remove_secrets
 from reveries.client.service import LABEL, Service, launchd_plist, systemd_unit
@@ -25,11 +26,10 @@ def service_file() -> Path:
     return user_config_path("systemd") / "user" / "reveries.service"
 
 
-@dataclass(frozen=True, slots=True)
-class InstalledService:
-    """State of the service. `manager` is empty if no service manager is available."""
+class ServiceState(msgspec.Struct, frozen=True):
+    """`manager` is empty if no service manager is available."""
 
-    file: Path
+    file: str
     is_installed: bool
     manager: str
     is_enabled: bool
@@ -87,30 +87,24 @@ def uninstall_service() -> list[str]:
     return left
 
 
-def service_state() -> InstalledService:
+def service_state() -> ServiceState:
     """Return the current state of the service."""
     file = service_file()
     if sys.platform == "darwin":
         answer = _run_manager(["launchctl", "print", f"gui/{os.getuid()}/{LABEL}"])
         is_known = answer is not None and answer[0] == 0
-        return InstalledService(
-            file, file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1]
+        return ServiceState(
+            str(file), file.exists(), "launchd", is_known, is_known and "state = running" in (answer or (0, ""))[1]
         )
     enabled = _run_manager(["systemctl", "--user", "is-enabled", _UNIT])
     active = _run_manager(["systemctl", "--user", "is-active", _UNIT])
-    is_there = active is not None and active[1].strip() in {
-        "active",
-        "activating",
-        "inactive",
-        "failed",
-        "deactivating",
-    }
-    return InstalledService(
-        file,
+    state = active[1].strip() if active is not None else ""
+    return ServiceState(
+        str(file),
         file.exists(),
-        "systemd" if is_there else "",
+        "systemd" if state in {"active", "activating", "inactive", "failed", "deactivating"} else "",
         enabled is not None and enabled[1].strip() == "enabled",
-        active is not None and active[1].strip() in {"active", "activating"},
+        state in {"active", "activating"},
     )
 
 

@@ -5,6 +5,7 @@ fallback. No question is sent twice in the same words.
 """
 
 import contextlib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -25,6 +26,7 @@ _MAX_SHOWN_CHARS = 2000
 _MAX_PROBLEM_CHARS = 300
 _NOT_SENT = ("title", "default", "discriminator")
 """Parts of a schema that say nothing about the answer. A discriminator points to references, which are inlined."""
+_DECODER = json.JSONDecoder(strict=False)
 _FENCED = re.compile(r"```[\w-]*\s*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
@@ -190,7 +192,7 @@ def _repair_prompt(prompt: Prompt, text: str, problem: str) -> Prompt:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield what may be the object: the whole text, fenced blocks, then every balanced {…}."""
+    """Yield what may be the object: the whole text, fenced blocks, then every {…} that is JSON."""
     yield text
     for fenced in _FENCED.finditer(text):
         yield fenced[1]
@@ -198,26 +200,9 @@ def _candidates(text: str) -> Iterator[str]:
     for _ in range(_MAX_STARTS):
         if start < 0:
             return
-        end = _end_of_object(text, start)
-        if end:
+        try:
+            _, end = _DECODER.raw_decode(text, start)
             yield text[start:end]
-        start = text.find("{", end or start + 1)
-
-
-def _end_of_object(text: str, start: int) -> int:
-    """Return the index after the brace that closes the one at `start`; 0 if none does. Ignores braces in strings."""
-    depth = 0
-    in_string = is_escaped = False
-    for index in range(start, len(text)):
-        char = text[index]
-        if in_string:
-            is_escaped, in_string = char == "\\" and not is_escaped, char != '"' or is_escaped
-        elif char == '"':
-            in_string = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if not depth:
-                return index + 1
-    return 0
+        except (ValueError, RecursionError):
+            end = start + 1
+        start = text.find("{", end)

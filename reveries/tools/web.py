@@ -299,27 +299,10 @@ def _tidy_lines(lines: Iterable[str]) -> list[str]:
 class _TextParser(HTMLParser):
     """Collects text without scripts and styles, one line per block."""
 
-    _BLOCKS: Final = frozenset(
-        {
-            "p",
-            "div",
-            "li",
-            "tr",
-            "br",
-            "h1",
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
-            "section",
-            "article",
-            "table",
-            "pre",
-            "dd",
-            "dt",
-        }
-    )
+    _BLOCKS: Final = frozenset({
+        "p", "div", "li", "tr", "br", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "table", "pre",
+        "dd", "dt",
+    })  # fmt: skip
     _SKIPPED: Final = frozenset({"script", "style", "noscript", "svg", "template"})
 
     def __init__(self, url: str) -> None:

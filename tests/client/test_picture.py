@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveries.client.picture import draw_picture, write_svg
-from reveries.client.picture_labels import COLUMNS, LINES, Rect, Spot, choose_labels_above, count_columns, wrap_label
+from reveries.client.picture_labels import COLUMNS, LINES, count_columns, wrap_label
 from reveries.client.picture_layout import Bond, Box, arrange_boxes, has_overlaps, spanning_bonds
 from reveries.errors import InputFileError
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
@@ -78,17 +78,6 @@ def test_a_label_fits_into_its_lines_whatever_it_says(text: str) -> None:
     rows = wrap_label(" ".join(text.split()))
     assert len(rows) <= LINES
     assert all(count_columns(row) <= COLUMNS for row in rows)
-
-
-def test_a_label_goes_up_when_a_link_runs_through_it_and_stays_when_there_is_no_room() -> None:
-    spot = Spot(Rect(40, 40, 60, 60), Rect(10, 60, 90, 90), Rect(10, 10, 90, 40))
-    down = [((50.0, 50.0), (50.0, 80.0), (50.0, 200.0))]
-    ground = Rect(0, 0, 300, 300)
-    assert choose_labels_above([spot], down, ground) == [True]
-    assert choose_labels_above([spot], [], ground) == [False]
-    assert choose_labels_above([spot], down, Rect(0, 20, 300, 300)) == [False]
-    other = Spot(Rect(40, 20, 60, 30), Rect(45, 30, 55, 35), Rect(45, 15, 55, 20))
-    assert choose_labels_above([spot, other], down, ground)[0] is False
 
 
 _texts = st.text(max_size=80) | st.sampled_from(

@@ -46,7 +46,7 @@ async def test_occurrences_are_told_by_week_with_their_base_rate_and_excerpts(tm
     report = await load_wellbeing_report(database, clock, 2)
     company = next(one for one in report.indicators if one.kind == tripwire.WANTS_COMPANY)
     assert (company.occurrences, company.days) == (3, 2)
-    assert company.weeks == (0, 0, 0, 0, 0, 0, 1, 2)
+    assert company.weeks == [0, 0, 0, 0, 0, 0, 1, 2]
     assert company.per_100_thoughts == pytest.approx(30.0)
     assert company.is_consistent
     assert len(company.excerpts) == 2

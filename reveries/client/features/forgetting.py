@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from reveries.client.connection import Connection
 
 
-class TraceSearchResult(msgspec.Struct, frozen=True):
-    """`found`: the number of matches in each file of the home, by form; empty if there are none. `longer_words`: words
-    that contain the searched one ("history" for "Tor"), with the number of each."""
-
-    found: dict[str, dict[str, int]]
-    files: int
-    bytes: int
-    passed_over: list[str]
-    longer_words: dict[str, int]
-
-
 @click.command("forget", short_help="Forget something: archive it, or erase it for good.")
 @click.argument("id", default="")
 @click.option("--matching", default="", help="Everything that contains exactly these words, in any case.")
@@ -47,7 +36,7 @@ class TraceSearchResult(msgspec.Struct, frozen=True):
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option(
     protocol.Forgotten,
-    {"--verify": TraceSearchResult},
+    {"--verify": TraceSearch},
     help="Print one JSON object: the plan, the receipt, or the search result.",
     takes_long=True,
 )
@@ -131,7 +120,7 @@ def _verify_erasure(words: str, *, as_json: bool) -> None:
             paths["memory"],
         )
     if as_json:
-        show_json(TraceSearchResult(traces.found, traces.files, traces.bytes, traces.passed_over, traces.longer_words))
+        show_json(traces)
     else:
         show(trace_search_page(traces))
     if traces.found:

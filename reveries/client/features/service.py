@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from reveries.client.answers import json_option
-from reveries.protocol import copy_fields
+from reveries.client.service_control import ServiceState
 
 
 class ServiceInstalled(msgspec.Struct, frozen=True):
@@ -14,16 +14,6 @@ class ServiceInstalled(msgspec.Struct, frozen=True):
 
     file: str
     left_to_do: list[str]
-
-
-class ServiceState(msgspec.Struct, frozen=True):
-    """`manager` is empty if no service manager is available."""
-
-    file: str
-    is_installed: bool
-    manager: str
-    is_enabled: bool
-    is_running: bool
 
 
 class ServiceRemoved(msgspec.Struct, frozen=True):
@@ -74,11 +64,11 @@ def service_status_command(as_json: bool) -> None:
 
     service = service_state()
     if as_json:
-        show_json(copy_fields(ServiceState, service, file=str(service.file)))
+        show_json(service)
         return
     show(
         [
-            field("file", str(service.file) if service.is_installed else f"{service.file} does not exist"),
+            field("file", service.file if service.is_installed else f"{service.file} does not exist"),
             field("manager", service.manager or "not available"),
             field("at login", "yes" if service.is_enabled else "no"),
             field("running", "yes" if service.is_running else "no"),

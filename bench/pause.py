@@ -26,7 +26,7 @@ from reveries.llm.assets import find_weights
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role, StreamEvent
 from reveries.llm.embedded import SLOTS, EmbeddedModel, EmbeddedOptions
 from reveries.llm.fitting import fit_context
-from reveries.llm.scripted import ScriptedModel
+from tests.fakes.scripted import ScriptedModel
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the package.
 

@@ -39,8 +39,8 @@ from tests.daemon.poison import FACTS, MOVED, effects_in, settings, take_in, tok
 from tests.daemon.poison_items import TOPICS, Item, poison
 
 if TYPE_CHECKING:
-    from reveries.llm.scripted import ScriptedModel
     from tests.fakes.clock import HandClock
+    from tests.fakes.scripted import ScriptedModel
 
 _CARRIED_OUT: Final = re.compile(
     r"call canary|note to \w+:|reveries (?:config|forget)|\bi(?: am|'m) zq|\bi(?:'ll| will| shall) obey|"

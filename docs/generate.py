@@ -21,12 +21,6 @@ from reveries.client import checkup as client_checkup  # noqa: E402
 from reveries.client.features.paths import PlaceShown  # noqa: E402
 from reveries.client.features.say import SayUsage  # noqa: E402
 from reveries.client.progress import ProgressLine  # noqa: E402
-from reveries.client.reference import (  # noqa: E402
-    cli_reference,
-    exit_code_table,
-    list_json_answers,
-    list_json_options,
-)
 from reveries.client.weights import PulledModel  # noqa: E402
 from reveries.config import read_default_toml  # noqa: E402
 from reveries.daemon import checkup as daemon_checkup  # noqa: E402
@@ -34,6 +28,12 @@ from reveries.daemon.program_tools import TOOL_GROUPS  # noqa: E402
 from reveries.tools.reach import Reach  # noqa: E402
 from reveries.tools.registry import Tool  # noqa: E402
 from tests import day_cost, requirements  # noqa: E402
+from tests.command_reference import (  # noqa: E402
+    cli_reference,
+    exit_code_table,
+    list_json_answers,
+    list_json_options,
+)
 
 REFERENCE: Final = ROOT / "docs" / "reference"
 

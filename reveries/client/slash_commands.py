@@ -6,6 +6,7 @@ Pure. A command with a `fetch` shows one answer as a page (answers.py); what the
 import shlex
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -91,18 +92,15 @@ def send_words(make: Callable[[int, str], protocol.Request]) -> Fetch:
     return fetch
 
 
+def send_name(make: Callable[[int, str], protocol.Request]) -> Fetch:
+    """Return a `fetch` that sends the request which `make` builds from its number and a name or an id."""
+    return send_words(lambda number, words: make(number, words[:_ID_CHARS]))
+
+
 async def _search_memory(ask: AskCallback, words: str, _: float) -> protocol.Found:
     found = await ask(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
     # The daemon ranks more turns than that.
     return msgspec.structs.replace(found, turns=found.turns[:_SEARCH_LIMIT])
-
-
-def _ask_graph(number: int, words: str) -> protocol.Request:
-    return protocol.AskNeighbourhood(number, "", words[:_CUE_CHARS])
-
-
-def _inspect_episode(number: int, words: str) -> protocol.Request:
-    return protocol.Inspect(number, words[:_ID_CHARS])
 
 
 def _ask_why(number: int, words: str) -> protocol.Request:
@@ -110,23 +108,11 @@ def _ask_why(number: int, words: str) -> protocol.Request:
     return protocol.AskWhy(number, episode_id, cue[:_CUE_CHARS])
 
 
-def _ask_timeline(number: int, words: str) -> protocol.Request:
-    return protocol.AskTimeline(number, words[:_ID_CHARS])
-
-
 def _correct_episode(number: int, words: str) -> protocol.Request:
     episode_id, text = _split_id(words)
     if not text:
         raise UsageError("What is right instead?", advice="/correct ID TEXT")
     return protocol.CorrectEpisode(number, episode_id, text)
-
-
-def _pin_episode(number: int, words: str) -> protocol.Request:
-    return protocol.PinEpisode(number, _split_id(words)[0], True)
-
-
-def _unpin_episode(number: int, words: str) -> protocol.Request:
-    return protocol.PinEpisode(number, _split_id(words)[0], False)
 
 
 def _weigh_episode(number: int, words: str) -> protocol.Request:
@@ -142,20 +128,8 @@ async def _fetch_digest(ask: AskCallback, words: str, now: float) -> Digest:
     return await collect_digest(ask, since(words or DIGEST_SINCE, now))
 
 
-def _nudge_thinking(number: int, words: str) -> protocol.Request:
-    return protocol.NudgeThinking(number, words[:_NUDGE_CHARS])
-
-
 def _change_thinking(do: Literal["pause", "resume", "step"]) -> Fetch:
     return send(lambda number: protocol.ControlThinking(number, do))
-
-
-def _ask_facts(number: int, words: str) -> protocol.Request:
-    return protocol.AskFacts(number, words[:_ID_CHARS])
-
-
-def _ask_fact_conflicts(number: int, words: str) -> protocol.Request:
-    return protocol.AskFactConflicts(number, words[:_ID_CHARS])
 
 
 def _decide_conflict(number: int, words: str) -> protocol.Request:
@@ -188,10 +162,6 @@ def _write_draft(number: int, words: str) -> protocol.Request:
     return protocol.WriteDraft(number, name[:_ID_CHARS], " ".join(wish)[:2000])
 
 
-def _ask_drafts(number: int, words: str) -> protocol.Request:
-    return protocol.AskDrafts(number, words[:_ID_CHARS])
-
-
 def _ask_knowledge(number: int, words: str) -> protocol.Request:
     name, *question = _split_name(words)
     if not question:
@@ -201,21 +171,9 @@ def _ask_knowledge(number: int, words: str) -> protocol.Request:
     return protocol.AskChunks(number, name[:_ID_CHARS], " ".join(question)[:1000], _SEARCH_LIMIT)
 
 
-def _ask_proposals(number: int, words: str) -> protocol.Request:
-    return protocol.AskProposals(number, words[:_ID_CHARS])
-
-
-def _ask_project(number: int, words: str) -> protocol.Request:
-    return protocol.AskProject(number, words[:_ID_CHARS])
-
-
 def _answer_question(number: int, words: str) -> protocol.Request:
     question_id, _, answer = words.partition(" ")
     return protocol.AnswerQuestion(number, question_id[:_ID_CHARS], answer)
-
-
-def _request_work(number: int, words: str) -> protocol.Request:
-    return protocol.RequestWork(number, words[:_ID_CHARS])
 
 
 async def _steer_task(ask: AskCallback, words: str, _: float) -> protocol.TasksChanged:
@@ -277,12 +235,12 @@ COMMANDS: Final = (
         "which memories belong together",
         "look",
         "graph",
-        fetch=send_words(_ask_graph),
+        fetch=send_words(lambda number, words: protocol.AskNeighbourhood(number, "", words[:_CUE_CHARS])),
     ),
     Command("/search", "WORDS", "what it recalls for these words", "look", fetch=_search_memory, title="search: {}"),
-    Command("/inspect", "ID", "everything about one episode", "look", fetch=send_words(_inspect_episode)),
+    Command("/inspect", "ID", "everything about one episode", "look", fetch=send_name(protocol.Inspect)),
     Command("/why", "[ID [CUE]]", "why it was recalled; alone, as /recalled", "look", fetch=send_words(_ask_why)),
-    Command("/timeline", "[SINCE]", "what happened, by day", "look", fetch=send_words(_ask_timeline)),
+    Command("/timeline", "[SINCE]", "what happened, by day", "look", fetch=send_name(protocol.AskTimeline)),
     Command(
         "/remember",
         "TEXT",
@@ -300,8 +258,20 @@ COMMANDS: Final = (
         fetch=send_words(_correct_episode),
     ),
     Command("/forget", "ID | WORDS", "forget it: first shows what would be affected", "look"),
-    Command("/pin", "ID", "keep an episode from fading", "look", fetch=send_words(_pin_episode)),
-    Command("/unpin", "ID", "let it fade like any other again", "look", fetch=send_words(_unpin_episode)),
+    Command(
+        "/pin",
+        "ID",
+        "keep an episode from fading",
+        "look",
+        fetch=send_name(partial(protocol.PinEpisode, is_pinned=True)),
+    ),
+    Command(
+        "/unpin",
+        "ID",
+        "let it fade like any other again",
+        "look",
+        fetch=send_name(partial(protocol.PinEpisode, is_pinned=False)),
+    ),
     Command("/salience", "ID VALUE", "how much an episode matters, 0 to 1", "look", fetch=send_words(_weigh_episode)),
     Command(
         "/context", "", "the whole prompt context of the last turn", "look", "context", fetch=send(protocol.AskContext)
@@ -328,7 +298,7 @@ COMMANDS: Final = (
         "have it think about this when the conversation is idle",
         "mind",
         keeps_words=True,
-        fetch=send_words(_nudge_thinking),
+        fetch=send_words(lambda number, words: protocol.NudgeThinking(number, words[:_NUDGE_CHARS])),
     ),
     Command("/pause", "", "pause its thinking", "mind", fetch=_change_thinking("pause")),
     Command("/unpause", "", "resume its thinking", "mind", fetch=_change_thinking("resume")),
@@ -343,20 +313,20 @@ COMMANDS: Final = (
         fetch=send(protocol.ReleaseThinking),
     ),
     Command("/projects", "", "its projects: tasks, questions, pages, log, grants", "mind", "projects"),
-    Command("/project", "NAME", "the state of one project", "mind", fetch=send_words(_ask_project)),
+    Command("/project", "NAME", "the state of one project", "mind", fetch=send_name(protocol.AskProject)),
     Command(
         "/facts",
         "NAME",
         "dates, amounts, measures and open ends of a project's notes",
         "mind",
-        fetch=send_words(_ask_facts),
+        fetch=send_name(protocol.AskFacts),
     ),
     Command(
         "/conflicts",
         "NAME",
         "what does not go together in a project's notes",
         "mind",
-        fetch=send_words(_ask_fact_conflicts),
+        fetch=send_name(protocol.AskFactConflicts),
     ),
     Command(
         "/conflict",
@@ -373,7 +343,7 @@ COMMANDS: Final = (
         fetch=send_words(_write_draft),
         work="drafting",
     ),
-    Command("/drafts", "NAME", "texts made from a project's notes", "mind", fetch=send_words(_ask_drafts)),
+    Command("/drafts", "NAME", "texts made from a project's notes", "mind", fetch=send_name(protocol.AskDrafts)),
     Command(
         "/know",
         "NAME QUESTION",
@@ -381,7 +351,9 @@ COMMANDS: Final = (
         "mind",
         fetch=send_words(_ask_knowledge),
     ),
-    Command("/proposals", "NAME", "tasks that a project's notes propose", "mind", fetch=send_words(_ask_proposals)),
+    Command(
+        "/proposals", "NAME", "tasks that a project's notes propose", "mind", fetch=send_name(protocol.AskProposals)
+    ),
     Command(
         "/task",
         "ACTION PROJECT TASK",
@@ -400,7 +372,11 @@ COMMANDS: Final = (
         fetch=send_words(_answer_question),
     ),
     Command(
-        "/work", "[NAME]", "work on a project when the conversation is idle", "mind", fetch=send_words(_request_work)
+        "/work",
+        "[NAME]",
+        "work on a project when the conversation is idle",
+        "mind",
+        fetch=send_name(protocol.RequestWork),
     ),
     Command("/sleeps", "", "its sleep passes as a diff; undo one", "mind", "sleeps"),
     Command(

@@ -13,11 +13,11 @@ import pytest
 
 from reveries import protocol
 from reveries.client import cli
-from reveries.client.reference import cli_reference, exit_code_table
 from reveries.client.wording import span
 from reveries.config import Home
 from tests.client.command_line import environment, in_terminal, reveries
 from tests.client.test_tui import HOSTILE
+from tests.command_reference import cli_reference, exit_code_table
 from tests.fakes.daemon import NOW, Script, awake_in_thread, status
 from tests.fakes.listening import until_it_listens
 

@@ -10,7 +10,6 @@ from reveries import __version__, protocol
 from reveries.client.features.digest import Digest, digest_page
 from reveries.client.features.wake import Awake, wake_installed_version, wake_mind
 from reveries.config import Home, load_settings
-from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries
 from tests.client.test_tui import HOSTILE
 from tests.client.test_waking import _plan
@@ -19,6 +18,7 @@ from tests.daemon.mind_kit import NOON, living
 from tests.fakes.daemon import Script, awake_in_thread
 from tests.fakes.listening import until_it_listens
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 NOW = time.time()
 

@@ -4,12 +4,12 @@ import json
 
 from reveries import protocol
 from reveries.config import Home, load_settings
-from reveries.llm.scripted import ScriptedModel
 from tests.client.command_line import reveries
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.daemon import Script, awake_in_thread
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 PAST = [
     protocol.ImportedTurn(NOON - 900.0, "You", "My boat is called Sole.", "other", "0" * 32),

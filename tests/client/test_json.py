@@ -9,11 +9,11 @@ import pytest
 from reveries import protocol
 from reveries.client.answers import print_answer
 from reveries.client.cli import cli
-from reveries.client.reference import _list_commands, list_json_answers
 from reveries.client.render import Page, json_line
 from reveries.config import Home
 from tests.client.command_line import reveries
 from tests.client.test_cli import DETAIL, FOUND
+from tests.command_reference import _list_commands, list_json_answers
 from tests.fakes.daemon import Script, awake_in_thread
 
 WITHOUT = {

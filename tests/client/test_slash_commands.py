@@ -12,12 +12,12 @@ import pytest
 from reveries.client.answers import PAGES, JsonOption
 from reveries.client.cli import cli
 from reveries.client.plain_chat import PlainChat
-from reveries.client.reference import _list_commands
 from reveries.client.slash_commands import COMMANDS, Command
 from reveries.client.tui.actions import CommandActions
 from reveries.clock import SystemClock
 from reveries.config import Home
 from tests.client.slash import first_request
+from tests.command_reference import _list_commands
 
 if TYPE_CHECKING:
     import msgspec

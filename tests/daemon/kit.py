@@ -18,7 +18,6 @@ from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.daemon.talk.turn import TurnPipeline
 from reveries.llm.base import Embedder
-from reveries.llm.scripted import Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, Turn
@@ -26,6 +25,7 @@ from reveries.safety.breaker import Breaker
 from reveries.safety.journal import SafetyJournal
 from reveries.safety.verdict import Verdict
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Script, ScriptedModel
 from tests.memory.kit import open_memory
 
 SETTINGS = load_settings(None)

@@ -31,13 +31,13 @@ from reveries.llm.budget import Ledger
 from reveries.llm.choose import ModelChoice
 from reveries.llm.circuits import open_circuits
 from reveries.llm.metered import MeteredModel
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.tier_results import open_tier_results
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.safety.journal import SafetyJournal
 from tests.daemon.kit import Events
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import WordEmbedder
 
 _LEFT_OUT = ("warm-up", "loop-lag", "room", "watchdog", "records", "loops")

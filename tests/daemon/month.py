@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from reveries.config import Home, Settings
 from reveries.daemon.occupations.spontaneous_recall import ASSOCIATION_SECONDS
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.monologue.spontaneous_recall import wait_intervals
 from reveries.protocol import ThoughtEntry
 from reveries.safety.journal import Trip
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import sleep_answer
 
 MODEL = "openai/gpt-4.1-mini"

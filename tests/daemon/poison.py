@@ -19,7 +19,6 @@ from reveries.daemon.talk.prompt_memories import choose_memories
 from reveries.errors import ModelUnavailableError
 from reveries.gates import may_act
 from reveries.llm.base import Embedder, Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.template_marks import wire_messages
 from reveries.llm.tier import Tier
 from reveries.memory.importing import PastTurn
@@ -28,6 +27,7 @@ from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.poison_items import FLOODS, MIRRORED, SAME, TOKEN, Item
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import WordEmbedder, context, deep_answer
 
 OWNER: Final = "You"

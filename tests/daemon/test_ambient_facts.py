@@ -7,10 +7,10 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.daemon.senses.ambient_facts import load_ambient_data, mood_word, predict_next_talk
-from reveries.llm.scripted import ScriptedModel
 from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 BERLIN = ZoneInfo("Europe/Berlin")
 THOUGHT = "I noticed that they love the tree. That is enough for now."

@@ -7,11 +7,11 @@ from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.notices import attach_notices
 from reveries.errors import NotFoundError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, deep_answer
 
 SETTINGS = load_settings(None)

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from reveries.config import Home, load_settings
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from tests.daemon.mind_kit import living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, deep_answer
 
 _DEFAULTS = load_settings(None)

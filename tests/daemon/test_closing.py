@@ -12,10 +12,10 @@ from reveries.config import Home, load_settings
 from reveries.daemon.server import Session
 from reveries.errors import AsleepError
 from reveries.llm.base import Delta, Prompt, StreamEvent
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 
 
 @pytest.mark.requirement("R-93", "A1")

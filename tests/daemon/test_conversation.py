@@ -11,10 +11,10 @@ import pytest
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import ChatMessage, Prompt
-from reveries.llm.scripted import Pause
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin, Recall, RecallContext
 from tests.daemon.kit import Events, small, talking, until
+from tests.fakes.scripted import Pause
 
 FACT = "My sister Marta moved to Lisbon in May."
 

@@ -10,9 +10,9 @@ import pytest
 from reveries.daemon.talk.conversation import Conversation
 from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.daemon.talk.turn import TurnPipeline
-from reveries.llm.scripted import Pause
 from reveries.safety.breaker import Breaker
 from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
+from tests.fakes.scripted import Pause
 
 
 @asynccontextmanager

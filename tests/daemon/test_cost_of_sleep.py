@@ -6,12 +6,12 @@ import pytest
 
 from reveries.config import Home
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import PAID, SUBJECTS, changed
 from tests.day_cost import SLEEP_ON_TALK
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import sleep_answer
 
 _ASKED_WORDS, _REPLY_WORDS = 30, 110

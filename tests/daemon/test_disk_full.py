@@ -14,7 +14,6 @@ from reveries.db.reserve import RESERVE_BYTES, is_out_of_space, release_reserve,
 from reveries.db.room import disk_full_error
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory
 from reveries.memory.sleep.light_sleep import LightSleep
 from reveries.monologue.ports import ThoughtState
@@ -23,6 +22,7 @@ from tests.daemon.kit import talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import open_memory
 
 SETTINGS = load_settings(None)

@@ -15,13 +15,13 @@ from reveries.config import Home
 from reveries.daemon.forgetting import forget, scrub_after_restore
 from reveries.daemon.server import Session
 from reveries.errors import StorageDamagedError, StorageError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.forgetting.tombstones import FILE_ONLY, UnfinishedErasure, read_marker, write_marker
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.asking import dispatcher
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_erasing_without_room import ERASE, SETTINGS, WORD, copies_with, said_and_copied
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 
 def nobody(what: str, done: int, total: int) -> None:

@@ -14,10 +14,10 @@ from reveries.config import Home, Settings, load_settings
 from reveries.daemon.forgetting import NO_BACKUP, forget, scrub_after_restore
 from reveries.db.driver import dbapi
 from reveries.errors import NotFoundError, StorageError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.forgetting.tombstones import FILE_ONLY, read_marker, write_marker
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 SETTINGS = load_settings(None)
 WORD = "zqvorblax"

@@ -4,10 +4,10 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Pause, Piece, ScriptedModel
 
 SETTINGS = load_settings(None)
 FACT = "My mother planted the pear tree in the garden."

@@ -9,9 +9,9 @@ from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.forgetting import forget
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 
 def _reply(prompt: Prompt) -> str:

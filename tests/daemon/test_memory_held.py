@@ -18,11 +18,11 @@ from reveries.db.database import Database
 from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.errors import StorageError
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 _HELD = "What is new is not stored. Another program holds the memory's file. End that program; "
 

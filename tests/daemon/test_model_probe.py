@@ -23,9 +23,9 @@ from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
 from reveries.llm.role_model import Candidate
-from reveries.llm.scripted import HashingEmbedder, Pause, Script, ScriptedModel
 from reveries.protocol import AnswerCount
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import HashingEmbedder, Pause, Script, ScriptedModel
 from tests.llm.embedding_fakes import rows_for
 from tests.llm.servers import model_server
 

@@ -13,12 +13,12 @@ from reveries.daemon.notices import attach_notices
 from reveries.errors import BudgetExceededError
 from reveries.llm.base import Prompt, Role, Usage
 from reveries.llm.prices import price_of
-from reveries.llm.scripted import Piece, ScriptedModel
 from tests.daemon.asking import status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.day_cost import SIZES, idle_day
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import sleep_answer
 
 _DEFAULTS = load_settings(None)

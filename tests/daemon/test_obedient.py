@@ -10,12 +10,12 @@ import pytest
 from reveries import protocol
 from reveries.config import CalendarSettings, Home, load_settings
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_calendar import event, ics
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import sleep_answer
 
 SETTINGS = load_settings(None)

@@ -12,11 +12,11 @@ from reveries.daemon.process.logs import log_to
 from reveries.daemon.talk.capable_talk import OFF_RECORD_NOTE
 from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.errors import ModelUnavailableError
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.tier import Tier
 from tests.daemon.kit import SETTINGS, Events, talking
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import WordEmbedder
 
 SECRET = "Quibblewort"

@@ -4,7 +4,6 @@ import pytest
 
 from reveries.config import Home
 from reveries.gates import Gate
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
 from tests.daemon.mind_kit import NOON, living
@@ -12,6 +11,7 @@ from tests.daemon.poison import Obedient, live, recalled, settings
 from tests.daemon.poison_items import benign, poison
 from tests.fakes.openable_gates import opened
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 ITEMS = poison(45)
 

@@ -15,7 +15,6 @@ from reveries.daemon.occupations.work_break import WorkBreak
 from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt
-from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.projects.model import TaskKind, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
 from reveries.projects.task_store import NewTask
@@ -25,6 +24,7 @@ from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_money import mind_of
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Pause, Piece, ScriptedModel
 
 SETTINGS = load_settings(None)
 QUIET = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, enabled=False))

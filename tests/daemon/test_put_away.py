@@ -8,10 +8,10 @@ from reveries import protocol
 from reveries.config import Home, load_settings
 from reveries.daemon.forgetting import forget
 from reveries.llm.base import Role
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 
 def _last_prompt(model: ScriptedModel) -> str:

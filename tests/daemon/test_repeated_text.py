@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from reveries.daemon.talk.repeated_text import PromptText, repeated_share
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Prompt
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
 from reveries.memory.text.quoting import quote_around, whole_sentences
 from reveries.safe_text import format_record
 from tests.daemon.kit import Talk, talking
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import WordEmbedder, deep_answer
 
 DAYS = (

@@ -14,11 +14,11 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.template_marks import wire_messages
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.poison import settings
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import deep_answer
 
 _MARKS: Final = (

@@ -21,9 +21,9 @@ from reveries.config import (
 from reveries.daemon.mind import reload_settings
 from reveries.daemon.process.settings_in_force import READ_AT_WAKE, SettingsInForce
 from reveries.errors import ConfigError
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 _READ_ONCE = (LlmSettings, BreakerSettings, MindSettings, LogSettings)
 """Tables of which every key is in READ_AT_WAKE."""

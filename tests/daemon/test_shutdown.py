@@ -11,13 +11,13 @@ from reveries.daemon.shutdown import _SIGNAL_DEADLINE_SECONDS, Shutdown, wind_do
 from reveries.daemon.talk.reply_generation import ReplyStop
 from reveries.errors import AsleepError, StorageLostError
 from reveries.llm.base import Role
-from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.kit import Events, until
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_words_and_thoughts import SlowDanger
 from tests.fakes.clock import HandClock, settle
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Pause, ScriptedModel
 from tests.memory.kit import deep_answer
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from reveries.config import Home
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_money import SUBJECTS, a_model, changed
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Pause, Piece, ScriptedModel
 
 MORE_SUBJECTS = (
     "two goats on a hill farm",

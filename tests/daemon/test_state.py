@@ -7,11 +7,11 @@ from structlog.testing import capture_logs
 from reveries import protocol
 from reveries.client.features.status import state_line
 from reveries.config import Home, load_settings
-from reveries.llm.scripted import ScriptedModel
 from tests.daemon.asking import ask
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 
 SETTINGS = load_settings(None)
 QUIET = msgspec.structs.replace(SETTINGS, monologue=msgspec.structs.replace(SETTINGS.monologue, enabled=False))

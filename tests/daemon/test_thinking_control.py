@@ -10,7 +10,6 @@ from reveries.config import Home, load_settings
 from reveries.daemon.notices import attach_notices
 from reveries.errors import ConfigError, NotFoundError, UndoError
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.memory.self_model import format_day
 from reveries.monologue.ports import ThoughtState
@@ -22,6 +21,7 @@ from tests.daemon.asking import ask, status_of
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.prose import prose
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import sleep_answer
 
 SETTINGS = load_settings(None)

@@ -18,13 +18,13 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.role_model import Candidate
-from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
 from reveries.llm.tier_test_tasks import TaskGroup
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Pause, Piece, Script, ScriptedModel
 from tests.fakes.tier_answers import named, plays
 
 NOTES, FORM, PERSONS, ENDING = TaskGroup.NOTES, TaskGroup.FORM, TaskGroup.PERSONS, TaskGroup.ENDING

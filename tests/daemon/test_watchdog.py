@@ -10,11 +10,11 @@ from reveries.config import Home, load_settings
 from reveries.daemon.lifecycle.watchdog import BACKUP, POLL_SECONDS, SCHEDULE, THINKING, Watchdog
 from reveries.heartbeat import Pulse
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Pause, Piece, ScriptedModel
 from tests.memory.kit import sleep_answer
 from tests.monologue.kit import Kit
 

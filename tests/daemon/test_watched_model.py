@@ -13,10 +13,10 @@ import reveries
 from reveries.daemon.models.watched_model import WatchedModel
 from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.llm.base import ChatMessage, Embedder, Prompt, Role, Vector, Vectors
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import collect
 from reveries.safety.likeness import load_likeness
 from reveries.safety.verdict import Action, TripReason, Verdict
+from tests.fakes.scripted import ScriptedModel
 from tests.safety.settings import SHIPPED, changed
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "What happened?"),), 500)

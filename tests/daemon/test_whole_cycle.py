@@ -4,12 +4,12 @@ import pytest
 
 from reveries.config import Home, load_settings
 from reveries.llm.base import Prompt, Role
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.safety.likeness import load_likeness
 from reveries.safety.verdict import TripReason
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import WordEmbedder, sleep_answer
 
 SETTINGS = load_settings(None)

@@ -11,13 +11,13 @@ from reveries.config import Home, load_settings
 from reveries.daemon.models.embedders import wait_for_embedder
 from reveries.daemon.talk.chat_history import CARRIED_SECONDS
 from reveries.errors import ModelFault, ModelUnavailableError
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import FinishedThought, Reactivation, ThinkingReason
 from tests.daemon.asking import status_of
 from tests.daemon.kit import talking, thoughts_of
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import WordEmbedder
 
 FACT = "My sister Marta moved to Lisbon."

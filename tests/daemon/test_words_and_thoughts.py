@@ -10,13 +10,13 @@ import pytest
 from reveries.config import CrisisSettings, Home, load_settings
 from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.daemon.talk.reply_generation import ReplyStop
-from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.monologue.ports import ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.prompts import prompt
 from tests.daemon.kit import Events, talking, until
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Pause, ScriptedModel
 
 FACT = "My sister Maria moved to Oslo last week and I miss her a lot."
 

@@ -19,11 +19,11 @@ from reveries.db.opening import open_database
 from reveries.db.schemas import schema_statements
 from reveries.errors import StorageError
 from reveries.gates import Gate
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.sleep.pass_records import EpisodeChange, decode_record, encode_record
 from tests.fakes.clock import HandClock
 from tests.fakes.openable_gates import opened
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, context, deep_answer, open_memory, talk
 from tests.memory.test_memory import picture
 

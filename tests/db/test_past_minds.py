@@ -18,11 +18,11 @@ from reveries.db.driver import dbapi
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
 from reveries.errors import UndoError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.memory import Memory
 from tests.db.test_database import shape_of
 from tests.durability.checks import ORPHANS
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, deep_answer, open_memory, talk
 
 PAST = Path(__file__).parent / "past"

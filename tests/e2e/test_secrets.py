@@ -25,7 +25,6 @@ from reveries.db.storage_errors import storage_errors
 from reveries.errors import ModelFault, ModelUnavailableError, StorageError
 from reveries.llm.base import Prompt
 from reveries.llm.faults import fault_sentence
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.memory.model import Origin
 from reveries.redaction import list_spellings, redact
 from tests.daemon.asking import ask
@@ -35,6 +34,7 @@ from tests.daemon.test_calendar import a_database, calendar, woken
 from tests.e2e.living import Living
 from tests.fakes.clock import HandClock
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import deep_answer
 
 BODY: Final = "Zx9" + "q7Lm2Vb8Nc4Rt6Yp1Ws3"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from reveries.errors import ReveriesError
 from reveries.llm.base import Vectors
-from reveries.llm.scripted import HashingEmbedder
+from tests.fakes.scripted import HashingEmbedder
 
 
 async def rows_for(texts: Sequence[str], scale: float = 3.0) -> list[list[float]]:

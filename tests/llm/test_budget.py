@@ -16,9 +16,9 @@ from reveries.llm.budget import LONGEST_CALL_SECONDS, Ledger
 from reveries.llm.caps import PlannedCall, Span, periods_at
 from reveries.llm.metered import MeteredModel
 from reveries.llm.prices import Price, hour_of_talk_dollars, price_of
-from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.llm.tokens import estimate_tokens, template_tokens
 from tests.fakes.clock import HandClock, settle
+from tests.fakes.scripted import Pause, ScriptedModel
 from tests.llm.contract import play
 
 ZURICH = ZoneInfo("Europe/Zurich")

@@ -16,8 +16,8 @@ from reveries.llm.caps import Span
 from reveries.llm.hosted_embedding import EmbeddingRefusedError
 from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.prices import price_of
-from reveries.llm.scripted import HashingEmbedder
 from tests.fakes.clock import HandClock, settle
+from tests.fakes.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract
 from tests.llm.embedding_fakes import FailingEmbedder, FakeEmbeddingWire
 from tests.llm.test_remote_embedding import hosted

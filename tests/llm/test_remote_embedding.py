@@ -21,7 +21,7 @@ from reveries.llm.remote_embedding import (
     prepare_text,
     unit_rows,
 )
-from reveries.llm.scripted import HashingEmbedder
+from tests.fakes.scripted import HashingEmbedder
 from tests.llm.embedding_contract import EmbedderContract
 from tests.llm.embedding_fakes import EmbedServer, FakeEmbeddingWire, embed_server
 

@@ -9,8 +9,8 @@ from reveries.llm.base import ChatMessage, Finished, Prompt, Role
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.role_model import CONVERSATION_TRIES, Candidate, RoleModel
-from reveries.llm.scripted import ScriptedModel
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.llm.contract import a_prompt, play
 
 DOWN = ModelUnavailableError("It does not answer.", fault=ModelFault.OVERLOADED)

@@ -7,8 +7,8 @@ import pytest
 
 from reveries.errors import ModelUnavailableError
 from reveries.llm.base import Finished, FinishReason
-from reveries.llm.scripted import HashingEmbedder, Pause, ScriptedModel
 from tests.fakes.clock import HandClock, settle
+from tests.fakes.scripted import HashingEmbedder, Pause, ScriptedModel
 from tests.llm.contract import ChatModelContract, a_prompt, play
 
 

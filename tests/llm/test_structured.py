@@ -9,9 +9,9 @@ from reveries.db.database import Database
 from reveries.errors import ModelAnswerError, ModelUnavailableError
 from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.base import ChatMessage, Prompt, Role
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.structured import ask_structured, parse, schema_of
 from reveries.protocol import AnswerCount
+from tests.fakes.scripted import ScriptedModel
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important is it?"),), 200)
 

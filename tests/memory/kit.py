@@ -18,11 +18,11 @@ from reveries.config import MemorySettings, RecallSettings, Settings, load_setti
 from reveries.db.opening import open_database
 from reveries.index.terms import terms_of
 from reveries.llm.base import Embedder, Prompt, Vectors
-from reveries.llm.scripted import Pause, Piece, Script, ScriptedModel
 from reveries.memory.graph.kernels import compile_kernels
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.memory.model import Episode, Origin, RecallContext, Turn
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Pause, Piece, Script, ScriptedModel
 
 if TYPE_CHECKING:
     from reveries.errors import ReveriesError

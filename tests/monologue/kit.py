@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from reveries.config import MonologueSettings, load_settings
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.monologue.permission import ThinkingHold
@@ -16,6 +15,7 @@ from reveries.monologue.thought import FinishedThought, Reactivation, ThoughtInp
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Verdict
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 
 SETTINGS = load_settings(None).monologue
 THOUGHT = "Anna moved to Oslo. They will miss her. That is enough for now. And more that is never said."

@@ -6,9 +6,9 @@ import itertools
 import pytest
 
 from reveries.errors import BudgetExceededError, ModelUnavailableError
-from reveries.llm.scripted import Script, ScriptedModel
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Script, ScriptedModel
 from tests.monologue.kit import SETTINGS, THOUGHT, Kit
 
 

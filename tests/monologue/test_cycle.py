@@ -6,9 +6,9 @@ from contextlib import aclosing, asynccontextmanager, nullcontext
 
 import pytest
 
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.thought import FinishedThought
 from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
+from tests.fakes.scripted import ScriptedModel
 from tests.monologue.kit import SETTINGS, Kit, Sources, Watch
 
 FIRST, SECOND = "Anna moved to Oslo. That is enough for now.", "They will miss her. That is enough for now."

@@ -9,7 +9,6 @@ import pytest
 from reveries.config import load_settings
 from reveries.errors import BudgetExceededError, ModelUnavailableError
 from reveries.llm.base import ChatMessage
-from reveries.llm.scripted import Pause, Script, ScriptedModel
 from reveries.monologue.cool_down import RemainingCoolDown, remaining_cool_down_seconds
 from reveries.monologue.observers import ThoughtEnd, ThoughtPiece
 from reveries.monologue.ports import SavedState, ThoughtState
@@ -17,6 +16,7 @@ from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Pause, Script, ScriptedModel
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources, Watch
 
 

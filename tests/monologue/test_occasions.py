@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from reveries.errors import BudgetExceededError, ModelUnavailableError
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState
 from reveries.monologue.thought import Reactivation, ThinkingReason
+from tests.fakes.scripted import ScriptedModel
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 NUDGE = Reactivation(ThinkingReason.NUDGE, "the garden")

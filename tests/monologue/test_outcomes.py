@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 from structlog.testing import capture_logs
 
-from reveries.llm.scripted import Pause, ScriptedModel
 from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import ActivatedMemory, Reactivation, SaidLine, ThinkingReason, ThoughtInputs
+from tests.fakes.scripted import Pause, ScriptedModel
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 TOLD = "Anna packed her medicine books and moved to Oslo on Friday."

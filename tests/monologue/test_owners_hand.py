@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reveries.errors import BudgetExceededError
-from reveries.llm.scripted import ScriptedModel
 from reveries.monologue.permission import ThinkingHold
 from reveries.monologue.ports import SavedState, ThoughtState
 from reveries.monologue.thought import Reactivation, ThinkingReason
+from tests.fakes.scripted import ScriptedModel
 from tests.monologue.kit import ENDLESS, SETTINGS, THOUGHT, Kit, Sources
 
 NUDGE = Reactivation(ThinkingReason.NUDGE, "the garden")

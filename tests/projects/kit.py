@@ -20,7 +20,6 @@ from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.llm.base import Embedder, Prompt
-from reveries.llm.scripted import Piece, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.model import Experience, ExperienceKind, Origin
 from reveries.memory.rows import experience_row
@@ -36,6 +35,7 @@ from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.mcp_servers import McpServer
 from reveries.tools.sandbox import Sandbox
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Piece, ScriptedModel
 from tests.memory.kit import NOW, WordEmbedder
 
 Answers = Callable[[str], object]

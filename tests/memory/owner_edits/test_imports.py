@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import NotFoundError, UndoError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.memory.importing import ImportCounts, PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, Turn
 from reveries.memory.owner_edits.imports import relabel
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, deep_answer, open_memory, talk, turn
 from tests.memory.test_memory import picture
 

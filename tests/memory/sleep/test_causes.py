@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import LinkType
 from reveries.memory.sleep.linking import possible_causes
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, deep_answer, open_memory
 
 FLOOD = "The river flooded the cellar and all the flour got wet."

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import ModelAnswerError, ModelUnavailableError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, answering, deep_answer, hanging, open_memory, talk
 
 QUOTE = "My sister Marta moved to Lisbon."

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from reveries.llm.base import Prompt
-from reveries.llm.scripted import Pause, Piece, ScriptedModel
 from reveries.memory.importing import PastTurn
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Pause, Piece, ScriptedModel
 from tests.memory.kit import NOW, deep_answer, memory_settings, open_memory
 
 COUNT = 1000

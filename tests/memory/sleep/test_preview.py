@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import ModelAnswerError, NotFoundError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, answering, deep_answer, hanging, memory_settings, open_memory, talk
 from tests.memory.test_memory import picture
 

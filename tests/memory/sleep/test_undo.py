@@ -10,13 +10,13 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.errors import ModelAnswerError, NotFoundError, UndoError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, SelfModel
 from reveries.memory.sleep.pass_records import episode_change
 from reveries.memory.sleep.undo_plan import restore_episode
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, answering, deep_answer, episode, open_memory, talk
 from tests.memory.test_memory import SAYINGS, do, picture, recalled
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory
 from reveries.memory.model import Episode, Origin, RankedTurn, Recall
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, context, deep_answer, episode, open_memory, talk, turn
 from tests.memory.test_memory import picture
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet, Dormancy, Fading, Touch
 from reveries.memory.memory import Memory
 from reveries.memory.sleep.decay import FADED, select_dormant_episodes, should_go_dormant
 from reveries.memory.sleep.upkeep import FADING_AT_ONCE, Upkeep
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, answering, deep_answer, memory_settings, open_memory, talk
 from tests.memory.sleep.test_dormancy import DAY, worn
 from tests.memory.test_memory import picture

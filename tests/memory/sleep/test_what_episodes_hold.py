@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import StorageError
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.memory.model import Link, LinkType, Origin
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk
 
 BOAT, BREAD = "The wooden boat Sole needs blue paint.", "Bread needs flour, yeast and salt."

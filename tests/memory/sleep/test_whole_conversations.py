@@ -13,7 +13,6 @@ from reveries.daemon.talk.owner_notes import OwnerNotes
 from reveries.db.checksums import checksum
 from reveries.errors import ModelAnswerError
 from reveries.llm.base import Prompt
-from reveries.llm.scripted import Piece, Script, ScriptedModel
 from reveries.llm.tier import Tier
 from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
@@ -22,6 +21,7 @@ from reveries.memory.self_model import expected_in_order, with_days
 from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.conversation_answer import day_at, shares_words
 from tests.fakes.clock import HandClock
+from tests.fakes.scripted import Piece, Script, ScriptedModel
 from tests.memory.kit import NOW, deep_answer, hanging, open_memory, talk
 
 DAY = 86_400.0

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.llm.scripted import ScriptedModel
 from reveries.memory.conversations import Thought
 from reveries.memory.echoes import RUN_WORDS, find_echoes, fresh_text
 from reveries.memory.memory import Memory
 from reveries.memory.model import Origin, RankedTurn, Recall
+from tests.fakes.scripted import ScriptedModel
 from tests.memory.kit import NOW, WordEmbedder, deep_answer, open_memory, talk, turn
 from tests.memory.test_memory import picture
 

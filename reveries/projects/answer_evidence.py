@@ -7,7 +7,7 @@ Each is a share or a flag between 0 and 1. `WEIGHTS` makes a score of them: the 
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
@@ -38,6 +38,8 @@ from reveries.knowledge.facts.vocabulary import VOCABULARY
 from reveries.projects.answer_words import WordMeeting, weigh_words
 
 WITHOUT_KIND: Final = (Asked.THING, Asked.PLACE)
+_HEADER_LINES, _LEAST_HEADERS = 6, 2
+"""A mail has at least so many headers within its first lines."""
 _BARE_NUMBER_FIT: Final = 0.4
 _PLACELESS_FIT: Final = 0.4
 _NO_VALUE: Final = (*WITHOUT_KIND, Asked.PERSON)
@@ -86,26 +88,26 @@ class Clue(StrEnum):
 
 
 WEIGHTS: Final[Mapping[Clue, float]] = {
-    Clue.SAID: 3.14,
-    Clue.BESIDE: -0.05,
-    Clue.TITLED: 2.60,
-    Clue.AROUND: -2.86,
-    Clue.ELSEWHERE: -2.77,
+    Clue.SAID: 3.2,
+    Clue.BESIDE: 0.1,
+    Clue.TITLED: 2.56,
+    Clue.AROUND: -2.92,
+    Clue.ELSEWHERE: -2.66,
     Clue.ABSENT: -0.87,
-    Clue.UNREAD: 0.60,
-    Clue.MAIN_AWAY: -0.37,
-    Clue.MAIN_ABSENT: -0.52,
-    Clue.LOOSE: -3.24,
-    Clue.APART: -1.79,
-    Clue.OTHER_TIME: -0.71,
-    Clue.NAMELESS: -1.13,
-    Clue.KINDLESS: -0.64,
-    Clue.PERSONAL: 0.25,
+    Clue.UNREAD: 0.56,
+    Clue.MAIN_AWAY: -0.48,
+    Clue.MAIN_ABSENT: -0.55,
+    Clue.LOOSE: -3.29,
+    Clue.APART: -1.82,
+    Clue.OTHER_TIME: -0.74,
+    Clue.NAMELESS: -1.3,
+    Clue.KINDLESS: -0.57,
+    Clue.PERSONAL: 0.69,
     Clue.ASKS: -0.46,
-    Clue.UNMET: -1.16,
-    Clue.LENGTH: -0.50,
-    Clue.HEADING: -0.98,
-    Clue.BASE: 1.12,
+    Clue.UNMET: -1.41,
+    Clue.LENGTH: -0.55,
+    Clue.HEADING: -0.6,
+    Clue.BASE: 1.19,
 }
 
 
@@ -135,6 +137,7 @@ class NoteSearch:
     _names: Set[str] = field(init=False)
     _meetings: Sequence[WordMeeting] = field(init=False)
     _main: WordMeeting = field(init=False)
+    _headers: Set[tuple[str, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._facts = defaultdict(list)
@@ -144,12 +147,14 @@ class NoteSearch:
         self._meetings = weigh_words(
             self.question.words, self.lines, self._names, has_kind=self.question.asked not in _NO_VALUE
         )
+        self._headers = _find_headers(self.lines)
         self._main = max(self._meetings, key=lambda meeting: meeting.weight)
 
     def find_candidates(self, line: NoteLine) -> list[Candidate]:
         """Return what of a line may answer: of each sentence that has something of the question, with a value of the
         kind that is asked for."""
-        if not self.names(line) and not self._meets(line.block):
+        is_about = self.names(line) or self._meets(line.block)
+        if not is_about or (line.document, line.number) in self._headers:
             return []
         spans = split_sentences(line)
         found = [self._judge(line, span) for span in spans]
@@ -193,8 +198,7 @@ class NoteSearch:
         clues[Clue.ASKS] = float(is_open or _asks(text))
         clues[Clue.UNMET] = float(asked in _NO_VALUE) * (1.0 - clues[Clue.SAID])
         clues[Clue.LENGTH] = math.log1p(len(words - VOCABULARY.stop_words)) / math.log(30)
-        is_heading = line.raw.lstrip().startswith("#") or MAIL_HEADER.match(line.raw) is not None
-        clues[Clue.HEADING] = float(is_heading)
+        clues[Clue.HEADING] = float(line.raw.lstrip().startswith("#"))
         clues[Clue.BASE] = 1.0
         return Candidate(line, fact, clues)
 
@@ -325,6 +329,13 @@ _SPEED: Final = re.compile(
 )
 _CODE: Final = re.compile(r"(?<![\w.,])(?:\+?\d[\d /-]{2,}\d|[A-Z]{2}\d{2}[\dA-Z ]{4,}|\d{3,})(?![\w.,]\d)")
 _DAYS: Final = re.compile(rf"(?<!\w)(?:\d+|\w+)\s+(?:{'|'.join(VOCABULARY.duration_units)})(?!\w)", re.IGNORECASE)
+
+
+def _find_headers(lines: Sequence[NoteLine]) -> set[tuple[str, int]]:
+    """Return the lines that only say who wrote a mail, to whom, when and about what."""
+    heads = [line for line in lines if line.number <= _HEADER_LINES and MAIL_HEADER.match(line.raw)]
+    counts = Counter(line.document for line in heads)
+    return {(line.document, line.number) for line in heads if counts[line.document] >= _LEAST_HEADERS}
 
 
 def _is_within(fact: Fact, span: tuple[int, int]) -> bool:

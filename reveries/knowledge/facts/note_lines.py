@@ -170,9 +170,10 @@ def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
     german = {name for name, count in _count_german(lines).items() if count > 0}
     names: set[str] = set()
     common: set[str] = set()
+    speakers: set[str] = set()
     seen: set[str] = set()
     for line in lines:
-        names.update(re.findall(r"\w+", line.raw[: line.begin].rpartition(" ")[2].casefold()))
+        speakers.update(re.findall(r"[^\W\d_]{2,}", line.raw[: line.begin].rpartition(" ")[2].casefold()))
         for match in _NAME.finditer(line.raw, line.begin):
             word = match.group().removesuffix("'s").removesuffix("’s")
             before = line.raw[max(line.begin, match.start() - _BEFORE_CHARS) : match.start()]
@@ -190,7 +191,7 @@ def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
             ):
                 names.add(word.casefold())
             seen.add(word.casefold())
-    return frozenset(name for name in names - common - TITLES if len(name) > 1 and not name.isdigit())
+    return frozenset(name for name in (names - common - TITLES) | speakers if len(name) > 1 and not name.isdigit())
 
 
 def _count_german(lines: Sequence[NoteLine]) -> Counter[str]:

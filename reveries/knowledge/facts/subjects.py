@@ -73,7 +73,7 @@ def first_concepts_of(word: str) -> frozenset[int]:
 def is_listed(word: str) -> bool:
     """Whether a word stands in the table as it is, or is long enough to be a form of one that does."""
     plain = fold(word)
-    return plain in _WHOLE or fold(stem(word)) in _WHOLE or (len(plain) > _LEAST_NAME_CHARS and bool(concepts_of(word)))
+    return plain in _WHOLE or (len(plain) > _LEAST_NAME_CHARS and bool(_look_up(plain)))
 
 
 def is_action(word: str) -> bool:

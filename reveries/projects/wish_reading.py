@@ -7,8 +7,7 @@ denial or a condition is no wish. Whatever is read waits for a yes.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from enum import StrEnum
+from datetime import date, timedelta
 from typing import Final
 
 from reveries.errors import UsageError
@@ -17,6 +16,7 @@ from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation
 from reveries.projects.model import Project, TaskStatus, WorkTask
 from reveries.projects.steering_words import STEERING_WORDS
 from reveries.projects.task_days import days_ahead, read_due
+from reveries.projects.wishes import TASK_ACTIONS, Wish, WishAction
 
 LONGEST_CHARS: Final = 240
 _LANGUAGES: Final = STEERING_WORDS.languages
@@ -30,46 +30,6 @@ _DAY_WORDS: Final = [phrase for key in _DAY_KEYS for phrase in VOCABULARY.words(
 _BEFORE_DAY: Final = re.compile(rf"(?:\s*\b{alternation(_DAY_WORDS)}\b)+\s*$", re.IGNORECASE)
 
 
-class WishAction(StrEnum):
-    """What is to change; the key of its words in steering_words.toml."""
-
-    MOVE = "move"
-    DROP = "drop"
-    START = "start"
-    DONE = "done"
-    ADD = "add"
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A change that the owner's words ask for. `task`: None for one to be added."""
-
-    project: Project
-    action: WishAction
-    task: WorkTask | None = None
-    title: str = ""
-    due: str = ""
-
-    def ask(self) -> str:
-        """Return the question that a yes applies."""
-        title = self.task.title if self.task is not None else self.title
-        name = f"“{' '.join(title.split())[:120]}” ({self.project.name})"
-        match self.action:
-            case WishAction.MOVE:
-                old = f" from {say_day(self.task.due)}" if self.task is not None and self.task.due else ""
-                asked = f"Shall I change the due date of {name}{old} to {say_day(self.due)}?"
-            case WishAction.DROP:
-                asked = f"Shall I drop the task {name}?"
-            case WishAction.START:
-                asked = f"Shall I put the task {name} first, to be begun now?"
-            case WishAction.DONE:
-                asked = f"Shall I mark the task {name} as done?"
-            case WishAction.ADD:
-                day = f", due {say_day(self.due)}" if self.due else ""
-                asked = f"Shall I add the task {name}{day}?"
-        return f"{asked} yes/no"
-
-
 @dataclass(frozen=True, slots=True)
 class _Verb:
     """A word of the vocabulary at its place."""
@@ -78,12 +38,6 @@ class _Verb:
     language: str
     start: int
     end: int
-
-
-def say_day(due: str) -> str:
-    """Return a due day as it is said: 6 March 2027, 14:00."""
-    day = datetime.fromisoformat(due)
-    return f"{day.day} {day:%B %Y}" + (f", {day:%H:%M}" if "T" in due else "")
 
 
 def read_wish(
@@ -115,7 +69,7 @@ def _verbs(words: str) -> list[_Verb]:
     found = [
         _Verb(action, language, match.start(), match.end())
         for language, table in _LANGUAGES.items()
-        for action in WishAction
+        for action in TASK_ACTIONS
         for match in _pattern(table[action.value]).finditer(words)
     ]
     return [

@@ -5,6 +5,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.projects.model import TaskKind, TaskStatus, WorkTask
+from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from tests.daemon.asking import ask
 from tests.daemon.kit import Events
@@ -65,3 +66,37 @@ async def test_off_the_record_nothing_is_asked_and_a_title_of_others_taints_the_
         await say(life, "The council is done.")
         turns = await life.mind.memory.conversations.recent_turns(life.mind.conversation.conversation_id, 2)
         assert turns[-1].tainted
+
+
+async def test_a_goal_a_project_and_an_answer_that_are_said_wait_for_a_yes(home: Home) -> None:
+    async with living(home, worker(), PatientClock(NOON), QUIET) as life:
+        await begin(life)
+        store = life.mind.projects.store
+        reply = await say(life, "I want you to find out which boiler fits.")
+        assert reply.endswith("Shall I begin a project with the goal “Find out which boiler fits”? yes/no")
+        assert [project.name for project in await store.projects()] == [NAME]
+        assert await say(life, "yes") == "Begun: the project Find out which boiler fits."
+        boiler = await store.find("Find out which boiler fits")
+        assert [goal.text for goal in await store.goals(boiler.id)] == ["Find out which boiler fits"]
+
+        assert (await say(life, "Make a project of the garden")).endswith("Shall I begin a project “Garden”? yes/no")
+        await say(life, "no")
+        assert {project.name for project in await store.projects()} == {NAME, boiler.name}
+
+        project = await store.find(NAME)
+        assert "Shall I set this goal for Harbour: “Twenty stalls”?" in await say(
+            life, "The goal of Harbour is: twenty stalls"
+        )
+        assert not await store.goals(project.id)
+        assert await say(life, "yes") == "The goal of Harbour is now: “Twenty stalls”."
+        assert [goal.text for goal in await store.goals(project.id)] == ["Twenty stalls"]
+
+        async with store.transaction() as transaction:
+            asked = NewQuestion("Which currency should the report use?")
+            asked_id = await store.questions.put(transaction, project.id, asked)
+        reply = await say(life, "The report should use guilders")
+        assert "as the answer to “Which currency should the report use?” (Harbour)? yes/no" in reply
+        assert asked_id in {question.id for _, question in await store.questions.list_open()}
+        assert await say(life, "ja") == "Noted for Harbour: “The report should use guilders”."
+        [answered] = [item for item in await store.questions.of_project(project.id) if item.id == asked_id]
+        assert answered.answer == "The report should use guilders"

@@ -5,7 +5,8 @@ from datetime import date
 import pytest
 
 from reveries.projects.model import Project, TaskKind, TaskStatus, WorkTask
-from reveries.projects.wish_reading import Wish, read_wish
+from reveries.projects.wish_reading import read_wish
+from reveries.projects.wishes import Wish
 
 SATURDAY = date(2026, 11, 28)
 FAIR = Project("p1", "Harbour", "active", 0.0, None, None, "", ())

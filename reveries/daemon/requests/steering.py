@@ -73,6 +73,9 @@ async def decide_wish(call: Call, request: protocol.DecideWish) -> protocol.Task
     if wish is None:
         raise NotFoundError("No change waits for a yes.", advice="To change a task: reveries project task edit")
     reply = await call.mind.wishes.decide(wish, is_applied=request.decision == "apply")
+    if wish.project_id is None:
+        call.mind.projects.consider()
+        return protocol.TasksChanged(call.request_id, "", [], reply.text)
     project = await call.mind.projects.store.find(wish.project_id)
     return await _changed_frame(call, project, [], reply.text)
 

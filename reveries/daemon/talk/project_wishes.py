@@ -11,11 +11,13 @@ from reveries.daemon.talk.code_replies import CodeReply
 from reveries.errors import ReveriesError, StorageLostError
 from reveries.notifier import Notifier
 from reveries.projects.answers import is_no
+from reveries.projects.goal_wishes import read_answer_wish, read_goal_wish
 from reveries.projects.steering_words import STEERING_WORDS
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import today
-from reveries.projects.wish_reading import WishAction, read_wish, say_day
+from reveries.projects.wish_reading import read_wish
 from reveries.projects.wish_store import StoredWish, WishStore
+from reveries.projects.wishes import Wish, WishAction, say_day
 from reveries.projects.yes_answers import is_yes
 from reveries.safe_text import format_record, one_line
 
@@ -60,28 +62,30 @@ class ProjectWishes:
         if not is_applied:
             await self.wishes.decline(wish)
             return CodeReply("I left it as it is.")
-        task_id = await self.wishes.apply(wish)
-        self.applied.notify(wish.project_id)
-        task = next(item for item in await self._store.tasks.of_project(wish.project_id) if item.id == task_id)
-        title = format_record(task.title, _TITLE_CHARS)
+        applied = await self.wishes.apply(wish)
+        self.applied.notify(applied.project.id)
+        tasks = await self._store.tasks.of_project(applied.project.id) if applied.task_id is not None else []
+        task = next((item for item in tasks if item.id == applied.task_id), None)
+        title = format_record(task.title if task is not None else wish.title, _TITLE_CHARS)
+        project = format_record(applied.project.name, _TITLE_CHARS)
         done = {
             WishAction.MOVE: f"Changed: “{title}” is due on {say_day(wish.due)}." if wish.due else "",
             WishAction.DROP: f"Dropped: “{title}”.",
             WishAction.START: f"“{title}” is first now.",
             WishAction.DONE: f"Done: “{title}”.",
             WishAction.ADD: f"Added: “{title}”.",
+            WishAction.GOAL: f"The goal of {project} is now: “{title}”.",
+            WishAction.ANSWER: f"Noted for {project}: “{title}”.",
+            WishAction.BEGIN: f"Begun: the project {project}.",
+            WishAction.PURSUE: f"Begun: the project {project}.",
         }
-        return CodeReply(done[wish.action], bool(task.foreign_sources))
+        return CodeReply(done[wish.action], task is not None and bool(task.foreign_sources))
 
     async def propose(self, words: str) -> CodeReply | None:
         """Store what the owner's `words` want changed, and return the question; None if they want nothing that is
         sure. An error fails no reply."""
         try:
-            projects = [project for project in await self._store.projects() if project.state == "active"]
-            if not projects:
-                return None
-            tasks = {project.id: await self._store.tasks.of_project(project.id) for project in projects}
-            wish = read_wish(words, projects, tasks, today(self._clock.now()))
+            wish = await self._read(words)
             if wish is None:
                 return None
             self._asked_id = await self.wishes.propose(wish)
@@ -90,8 +94,19 @@ class ProjectWishes:
         except ReveriesError:
             log.warning("wish.failed", exc_info=True)
             return None
-        is_tainted = wish.task is not None and bool(wish.task.foreign_sources)
-        return CodeReply(one_line(wish.ask(), 600), is_tainted)
+        return CodeReply(one_line(wish.ask(), 900), wish.is_tainted)
+
+    async def _read(self, words: str) -> Wish | None:
+        """Return what is wanted: by rules, or else by a capable model where the words touch a project."""
+        projects = [project for project in await self._store.projects() if project.state == "active"]
+        day = today(self._clock.now())
+        tasks = {project.id: await self._store.tasks.of_project(project.id) for project in projects}
+        if projects and (wish := read_wish(words, projects, tasks, day)) is not None:
+            return wish
+        if (wish := read_goal_wish(words, projects)) is not None or not projects:
+            return wish
+        questions = [question for _, question in await self._store.questions.list_open()]
+        return read_answer_wish(words, projects, questions)
 
 
 def says_yes(words: str) -> bool:

@@ -1,9 +1,9 @@
 -- name: put
-INSERT INTO wishes (id, project_id, task_id, action, title, due, state, created_at, checksum)
-VALUES (:id, :project_id, :task_id, :action, :title, :due, 'proposed', :now, :checksum)
+INSERT INTO wishes (id, project_id, task_id, question_id, action, title, due, state, created_at, checksum)
+VALUES (:id, :project_id, :task_id, :question_id, :action, :title, :due, 'proposed', :now, :checksum)
 
 -- name: proposed
-SELECT id, project_id, task_id, action, title, due, created_at FROM wishes WHERE state = 'proposed'
+SELECT id, project_id, task_id, question_id, action, title, due, created_at FROM wishes WHERE state = 'proposed'
 ORDER BY created_at DESC, id LIMIT 1
 
 -- name: replace

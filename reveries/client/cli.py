@@ -100,8 +100,12 @@ class LazyGroup(click.Group):
     def _find_in_groups(self, ctx: click.Context, name: str) -> list[str]:
         """Return how the commands called `name` in a group are run: "reveries memory search"."""
         commands = {group: self.get_command(ctx, group) for group in _COMMANDS}
-        found = [group for group, one in commands.items() if isinstance(one, click.Group) and name in one.commands]
-        return [f"reveries {group} {name}" for group in found]
+        groups = [
+            group
+            for group, command in commands.items()
+            if isinstance(command, click.Group) and name in command.commands
+        ]
+        return [f"reveries {group} {name}" for group in groups]
 
 
 @click.group(

@@ -27,9 +27,11 @@ _GROUND, _INK, _QUIET = "#171b25", "#dfe2ea", "#8b93a7"
 
 def draw_knowledge_svg(title: str, relations: Sequence[RelationEntry]) -> str:
     """Return the SVG: each chunk that has a relation, and a labelled line for each relation."""
-    names = {one.from_id: one.from_text for one in relations} | {one.to_id: one.to_text for one in relations}
+    names = {relation.from_id: relation.from_text for relation in relations} | {
+        relation.to_id: relation.to_text for relation in relations
+    }
     place = {name: number for number, name in enumerate(names)}
-    bonds = [Bond(place[one.from_id], place[one.to_id], one.weight) for one in relations]
+    bonds = [Bond(place[relation.from_id], place[relation.to_id], relation.weight) for relation in relations]
     labels = [wrap_label(one_line(text, 120)) for text in names.values()]
     layout = arrange_boxes(
         [_chunk_box(label) for label in labels], bonds, _WIDTH - 2 * _MARGIN, max(300.0, 110.0 * len(names) ** 0.5)
@@ -45,7 +47,7 @@ def draw_knowledge_svg(title: str, relations: Sequence[RelationEntry]) -> str:
             f'<text x="{_MARGIN:.0f}" y="36" fill="{_INK}" font-size="18">{escape(one_line(title, 100))}</text>',
             f'<text x="{_MARGIN:.0f}" y="56" fill="{_QUIET}" font-size="12">{counts}</text>',
             f'<g transform="translate({_MARGIN:.0f} {_HEAD:.0f})">',
-            *(_draw_relation(one, layout, place) for one in relations),
+            *(_draw_relation(relation, layout, place) for relation in relations),
             *(_draw_chunk(label, layout.points[number]) for number, label in enumerate(labels)),
             "</g></g>",
             "</svg>\n",

@@ -115,17 +115,17 @@ def draw_picture(shown: Neighbourhood, theme: Theme = "dusk", width: float = 128
 def _select_ties(shown: Neighbourhood) -> list[GraphTie]:
     """Select the ties to draw, strongest first: the spanning ones, and the strongest of each type."""
     place = {node.episode_id: number for number, node in enumerate(shown.nodes)}
-    known = [tie for tie in shown.ties if tie.first_id in place and tie.second_id in place]
-    bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in known]
+    ties = [tie for tie in shown.ties if tie.first_id in place and tie.second_id in place]
+    bonds = [Bond(place[tie.first_id], place[tie.second_id], tie.strength) for tie in ties]
     kept = set(spanning_bonds(len(shown.nodes), bonds))
     by_kind: dict[str, list[int]] = {}
-    for number, tie in enumerate(known):
+    for number, tie in enumerate(ties):
         if number not in kept:
             by_kind.setdefault(tie.type, []).append(number)
     # One of each type in turn, as strengths of different types are not comparable.
-    extra = [one for round_ in zip_longest(*by_kind.values()) for one in round_ if one is not None]
+    extra = [tie_number for round_ in zip_longest(*by_kind.values()) for tie_number in round_ if tie_number is not None]
     kept.update(extra[: math.ceil(_SHARE_OF_TIES * len(shown.nodes))])
-    return sorted((known[number] for number in kept), key=lambda tie: -tie.strength)
+    return sorted((ties[number] for number in kept), key=lambda tie: -tie.strength)
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------

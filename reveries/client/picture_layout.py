@@ -82,7 +82,9 @@ def spanning_bonds(count: int, bonds: Sequence[Bond]) -> list[int]:
         return node
 
     kept: list[int] = []
-    for place in sorted(range(len(bonds)), key=lambda one: (-bonds[one].strength, bonds[one].first, bonds[one].second)):
+    for place in sorted(
+        range(len(bonds)), key=lambda index: (-bonds[index].strength, bonds[index].first, bonds[index].second)
+    ):
         first, second = root(bonds[place].first), root(bonds[place].second)
         if first != second:
             leader[first] = second
@@ -124,8 +126,8 @@ def _path_lengths(count: int, bonds: Sequence[Bond]) -> list[list[float]]:
     neighbours: dict[int, dict[int, float]] = {node: {} for node in range(count)}
     for bond in bonds:
         length = 1.6 - max(0.0, min(1.0, bond.strength))
-        for one, other in ((bond.first, bond.second), (bond.second, bond.first)):
-            neighbours[one][other] = min(length, neighbours[one].get(other, math.inf))
+        for start, other in ((bond.first, bond.second), (bond.second, bond.first)):
+            neighbours[start][other] = min(length, neighbours[start].get(other, math.inf))
     lengths = [_path_lengths_from(node, neighbours) for node in range(count)]
     furthest = max((length for row in lengths for length in row if length < math.inf), default=1.0) or 1.0
     return [
@@ -166,7 +168,9 @@ def _fit_canvas(
 def _spread_evenly(values: Sequence[float]) -> list[float]:
     """Scale values to 0..1, half by value and half by rank: dense groups are spread out, and empty areas filled."""
     first, last = min(values), max(values)
-    ranks = {place: rank for rank, place in enumerate(sorted(range(len(values)), key=lambda one: (values[one], one)))}
+    ranks = {
+        place: rank for rank, place in enumerate(sorted(range(len(values)), key=lambda index: (values[index], index)))
+    }
     most = max(1, len(values) - 1)
     if last - first <= 1e-9:
         return [ranks[place] / most for place in range(len(values))]
@@ -213,11 +217,11 @@ def _push_apart(
     return placed
 
 
-def _overlap(one: tuple[float, float], other: tuple[float, float], box: Box, other_box: Box) -> tuple[float, float]:
+def _overlap(point: tuple[float, float], other: tuple[float, float], box: Box, other_box: Box) -> tuple[float, float]:
     """Return the overlap of two boxes, horizontally and vertically; negative: their distance."""
-    across = box.half_width + other_box.half_width - abs(one[0] - other[0])
-    upper, lower = (box, other_box) if one[1] <= other[1] else (other_box, box)
-    return across, upper.below + lower.above - abs(one[1] - other[1])
+    across = box.half_width + other_box.half_width - abs(point[0] - other[0])
+    upper, lower = (box, other_box) if point[1] <= other[1] else (other_box, box)
+    return across, upper.below + lower.above - abs(point[1] - other[1])
 
 
 def _clamp_inside(point: tuple[float, float], box: Box, width: float, height: float) -> tuple[float, float]:
@@ -234,6 +238,6 @@ def _arrange_in_rows(boxes: Sequence[Box], width: float) -> Layout:
     for box in boxes:
         if x + 2 * box.half_width > widest:
             x, y, row = 0.0, y + row, 0.0
-        points.append((x + box.half_width, y + max(one.above for one in boxes)))
+        points.append((x + box.half_width, y + max(other.above for other in boxes)))
         x, row = x + 2 * box.half_width + 0.1, max(row, max(b.above for b in boxes) + max(b.below for b in boxes) + 0.1)
     return Layout(widest, y + row, tuple(points))

@@ -133,14 +133,14 @@ def machine_page(overview: ModelsOverview) -> Page:
 def options_page(offered: list[Option], chosen: str, caps: str) -> Page:
     """Render the options with their numbers; the current one is marked. `caps` applies to all of them."""
     rows: Page = []
-    for number, one in enumerate(offered, 1):
-        mark = "›" if one.provider == chosen else " "
-        first, *more = paragraph(one.what, indent=17)
-        rows.append(line(Part(f"{mark} {number}  {one.provider:<12}", "strong"), first[0].text.lstrip()))
-        free = "" if one.is_hosted else f" {one.cost}"
-        rows += [*more, *paragraph(one.leaves + free, indent=17, style="warn" if one.leaves_machine else "good")]
-        if one.is_hosted:
-            rows += paragraph(one.cost, indent=17, style="dim")
+    for number, option in enumerate(offered, 1):
+        mark = "›" if option.provider == chosen else " "
+        first, *more = paragraph(option.what, indent=17)
+        rows.append(line(Part(f"{mark} {number}  {option.provider:<12}", "strong"), first[0].text.lstrip()))
+        free = "" if option.is_hosted else f" {option.cost}"
+        rows += [*more, *paragraph(option.leaves + free, indent=17, style="warn" if option.leaves_machine else "good")]
+        if option.is_hosted:
+            rows += paragraph(option.cost, indent=17, style="dim")
     return [*rows, *paragraph(f"For every choice: {caps}.", indent=5, style="dim")]
 
 
@@ -236,24 +236,24 @@ def caps_note(settings: Settings, changed: Mapping[str, object]) -> Page:
     return paragraph(warning, style="warn")
 
 
-def choice_page(one: Option, caps: str) -> Page:
+def choice_page(option: Option, caps: str) -> Page:
     """Render a choice before it is written."""
-    bounded = f" In total {caps}." if one.costs_money else ""
-    return paragraph(f"{one.leaves} {one.cost}{bounded}", style="warn" if one.leaves_machine else "")
+    bounded = f" In total {caps}." if option.costs_money else ""
+    return paragraph(f"{option.leaves} {option.cost}{bounded}", style="warn" if option.leaves_machine else "")
 
 
 def options_as_json(offered: list[Option]) -> list[Mapping[str, object]]:
     """Return the options for `--json`."""
     return [
         {
-            "provider": one.provider,
-            "what": one.what,
-            "leaves_machine": one.leaves_machine,
-            "dollars_a_day_with_an_hour_of_talk": one.dollars_for_an_hour,
-            "dollars_a_day_of_thinking_at_most": one.dollars_behind,
-            "key_found_in": one.key_found_in,
+            "provider": option.provider,
+            "what": option.what,
+            "leaves_machine": option.leaves_machine,
+            "dollars_a_day_with_an_hour_of_talk": option.dollars_for_an_hour,
+            "dollars_a_day_of_thinking_at_most": option.dollars_behind,
+            "key_found_in": option.key_found_in,
         }
-        for one in offered
+        for option in offered
     ]
 
 

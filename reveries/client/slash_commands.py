@@ -98,9 +98,9 @@ def send_name(make: Callable[[int, str], protocol.Request]) -> Fetch:
 
 
 async def _search_memory(ask: AskCallback, words: str, _: float) -> protocol.Found:
-    found = await ask(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
+    answer = await ask(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
     # The daemon ranks more turns than that.
-    return msgspec.structs.replace(found, turns=found.turns[:_SEARCH_LIMIT])
+    return msgspec.structs.replace(answer, turns=answer.turns[:_SEARCH_LIMIT])
 
 
 def _ask_why(number: int, words: str) -> protocol.Request:

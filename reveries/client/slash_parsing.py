@@ -87,8 +87,8 @@ def _mistyped_command(name: str, *, is_alone: bool) -> str | None:
     Alone it was hardly meant as text; before other words it counts as a typo only if it is similar to a command."""
     if not _SLASH_WORD.fullmatch(name):
         return None
-    known = [*(command.name for command in COMMANDS), *_ALIASES]
-    like = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6 if is_alone else _TYPO_SIMILARITY)
+    names = [*(command.name for command in COMMANDS), *_ALIASES]
+    like = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6 if is_alone else _TYPO_SIMILARITY)
     if not (like or is_alone):
         return None
     suggestion = f" Did you mean {like[0]}?" if like else " For all commands: /help."

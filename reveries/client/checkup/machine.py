@@ -75,9 +75,9 @@ def unexpected_path_files() -> list[str]:
     if not code_files:
         return []
     packaged = {
-        Path(str(one.locate_file(file))).resolve()
-        for one in distributions()
-        for file in one.files or ()
+        Path(str(distribution.locate_file(file))).resolve()
+        for distribution in distributions()
+        for file in distribution.files or ()
         if file.suffix == ".pth"
     }
     return sorted(str(file) for file in code_files if file.resolve() not in packaged)

@@ -53,7 +53,7 @@ def verify_backup_command(name: str, as_json: bool) -> None:
 
     backups = _run_backup_command(protocol.Backups, "verifying", as_json, "backup-verify", "--name", name)
     print_answer(backups, as_json)
-    if any(one.problems for one in backups.backups):
+    if any(backup.problems for backup in backups.backups):
         raise StorageError("At least one backup is damaged.", advice="Create a new one: reveries backup create")
 
 

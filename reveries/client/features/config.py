@@ -56,7 +56,7 @@ def get_setting_command(key: str, as_json: bool) -> None:
         show_json(SettingShown(key, mask_credentials(value), meaning))
         return
     values = value.items() if isinstance(value, dict) else [(key.rpartition(".")[2], value)]
-    show(line(f"{name} = {toml_value(one)}") for name, one in values)
+    show(line(f"{name} = {toml_value(setting_value)}") for name, setting_value in values)
     if meaning:
         show([line(Part(f"# {meaning}", "dim"))])
 

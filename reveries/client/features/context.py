@@ -76,8 +76,8 @@ def _part_rows(part: ContextPart, *, whole: bool) -> Page:
 
 
 def _recalled_rows(memories: list[ContextMemory]) -> Page:
-    included = [one for one in memories if one.was_told]
-    omitted = [one for one in memories if not one.was_told]
+    included = [memory for memory in memories if memory.was_told]
+    omitted = [memory for memory in memories if not memory.was_told]
     page: Page = []
     if included:
         page += [
@@ -86,23 +86,23 @@ def _recalled_rows(memories: list[ContextMemory]) -> Page:
                 Part("  recalled", "strong"), Part(f"  {plural(len(included), 'memory', 'memories')} included", "dim")
             ),
         ]
-        for one in included:
-            page += paragraph(one.line, indent=4)
-            turn = f", turn {one_line(one.turn_id)[:_SHORT]}" if one.turn_id else ""
+        for recalled in included:
+            page += paragraph(recalled.line, indent=4)
+            turn = f", turn {one_line(recalled.turn_id)[:_SHORT]}" if recalled.turn_id else ""
             page.append(
                 line(
-                    Part(f"      {one_line(one.episode_id)[:_SHORT]}", "accent"),
-                    Part(f"{turn}, {one.tokens} tokens", "dim"),
+                    Part(f"      {one_line(recalled.episode_id)[:_SHORT]}", "accent"),
+                    Part(f"{turn}, {recalled.tokens} tokens", "dim"),
                 )
             )
     if omitted:
         page += [_EMPTY, line(Part("  left out", "strong"), Part("  recalled but not included", "dim"))]
-        for one in omitted:
-            page += paragraph(one_line(one.line, 160), indent=4, style="dim")
+        for recalled in omitted:
+            page += paragraph(one_line(recalled.line, 160), indent=4, style="dim")
             page.append(
                 line(
-                    Part(f"      {one_line(one.episode_id)[:_SHORT]}", "accent"),
-                    Part(f"  {one_line(one.why_not)}", "warn"),
+                    Part(f"      {one_line(recalled.episode_id)[:_SHORT]}", "accent"),
+                    Part(f"  {one_line(recalled.why_not)}", "warn"),
                 )
             )
     return page

@@ -99,7 +99,8 @@ def _sort_findings(findings: list[Finding]) -> list[Finding]:
     own = [
         finding
         for finding in findings
-        if finding.fault == "degraded" and not any(known.sentence in finding.sentence for known in named)
+        if finding.fault == "degraded"
+        and not any(named_finding.sentence in finding.sentence for named_finding in named)
     ]
     return sorted(dict.fromkeys([*named, *own]), key=lambda finding: _SEVERITIES.index(finding.severity))
 

@@ -53,7 +53,7 @@ def give_grant_command(project: str, name: str, as_json: bool) -> None:
     answer = ask_mind(make, protocol.Grants, seconds=_SERVER_SECONDS)
     print_answer(answer, as_json)
     server = name.partition(".")[0]
-    if not as_json and any(one.name.startswith(f"{server}.") for one in answer.grants):
+    if not as_json and any(grant.name.startswith(f"{server}.") for grant in answer.grants):
         say(
             f"  What {server} returns is untrusted: later calls to the outside ask you first, until you trust it:",
             "dim",
@@ -78,7 +78,7 @@ def grants_page(answer: "Grants", now: float) -> Page:
     if not answer.grants:
         hint = f"  {one_line(answer.project)} has no grants yet. To give one:  reveries grant give NAME fetch"
         return [line(hint)]
-    return [_grant_row(one, now) for one in answer.grants]
+    return [_grant_row(grant, now) for grant in answer.grants]
 
 
 def _grant_row(grant: "GrantEntry", now: float) -> Line:

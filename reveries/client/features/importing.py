@@ -157,13 +157,13 @@ def _import_visioneer(file: Path, *, as_json: bool) -> None:
 def projects_imported_page(done: protocol.ProjectsImported) -> Page:
     """Render what was imported of each project, what was left out, and how one of them goes on."""
     page: Page = []
-    for one in done.projects:
+    for project in done.projects:
         counts = (
-            plural(one.tasks, "task"), plural(one.questions, "question"), plural(one.chunks, "text"),
-            plural(one.relations, "relation"), plural(one.log_lines, "log line"),
+            plural(project.tasks, "task"), plural(project.questions, "question"), plural(project.chunks, "text"),
+            plural(project.relations, "relation"), plural(project.log_lines, "log line"),
         )  # fmt: skip
-        page.append(line(Part(one_line(one.name), "strong"), f": {', '.join(counts)}."))
-        page += [line(f"  left out: {number:,} {one_line(what)}") for what, number in one.left_out.items()]
+        page.append(line(Part(one_line(project.name), "strong"), f": {', '.join(counts)}."))
+        page += [line(f"  left out: {number:,} {one_line(what)}") for what, number in project.left_out.items()]
     if not done.projects:
         return [line("There is no project in it.")]
     page += paragraph(
@@ -255,7 +255,7 @@ async def send_turns(
     """Send `turns` in order; `on_progress` receives the progress. Raises ConnectionLostError."""
     from reveries.client.past.turns import split_batches
 
-    stored = known = episodes = erased = sent = 0
+    stored = known_count = episodes = erased = sent = 0
     parts = split_batches(turns)
     for place, part in enumerate(parts):
         is_last = place == len(parts) - 1
@@ -270,15 +270,15 @@ async def send_turns(
             raise
         except ConnectionLostError as error:
             raise ConnectionLostError(
-                f"The connection was lost after {stored + known:,} of {len(turns):,} turns were stored.",
+                f"The connection was lost after {stored + known_count:,} of {len(turns):,} turns were stored.",
                 advice="Wake the mind and import the file again. Nothing is stored twice.",
             ) from error
-        stored, known = stored + done.stored, known + done.known_already
+        stored, known_count = stored + done.stored, known_count + done.known_already
         episodes += done.episodes
         erased += 0 if done.erased is msgspec.UNSET else done.erased
         sent += len(part)
         on_progress("importing", sent, len(turns))
-    return ImportResult(stored, known, episodes, erased)
+    return ImportResult(stored, known_count, episodes, erased)
 
 
 def _report_whole(on_progress: ProgressCallback, sent: int, turns: int, what: str, _: int, __: int) -> None:
@@ -289,8 +289,8 @@ def _report_whole(on_progress: ProgressCallback, sent: int, turns: int, what: st
 @page_of(ImportResult, "imported")
 def imported_page(done: ImportResult) -> Page:
     """Render how many turns were new, known, or refused because they had been erased."""
-    known = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} already known."
-    page = [line(f"Stored {plural(done.stored, 'turn')}, {known}")]
+    known_note = f"{done.known_already:,} {'was' if done.known_already == 1 else 'were'} already known."
+    page = [line(f"Stored {plural(done.stored, 'turn')}, {known_note}")]
     if done.erased:
         them, were = ("it", "was") if done.erased == 1 else ("them", "were")
         page.append(

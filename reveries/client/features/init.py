@@ -180,7 +180,7 @@ def _ask_name(settings: "Settings") -> str:
 
 
 def _ask_provider(offered: "list[Option]", now: str) -> str:
-    names = [one.provider for one in offered]
+    names = [option.provider for option in offered]
     numbers = {str(number): name for number, name in enumerate(names, 1)}
     default = str(names.index(now) + 1)
     answer: str = click.prompt("Which", default=default, type=click.Choice([*numbers, *names]), show_choices=False)

@@ -174,20 +174,20 @@ def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:
     if not chunks:
         return [line("  It knows nothing about that yet.")]
     page: Page = []
-    for one in chunks:
-        origin = "" if not one.sources else ", from a text not written by you"
+    for chunk in chunks:
+        origin = "" if not chunk.sources else ", from a text not written by you"
         head = line(
-            Part(f"  {one_line(one.chunk_id)[:8]}", "accent"),
-            Part(f"  {one_line(one.type)}, {one_line(one.confidence)}{origin}", "dim"),
-            Part(f"  {one_line(one.title)}" if one.title else ""),
+            Part(f"  {one_line(chunk.chunk_id)[:8]}", "accent"),
+            Part(f"  {one_line(chunk.type)}, {one_line(chunk.confidence)}{origin}", "dim"),
+            Part(f"  {one_line(chunk.title)}" if chunk.title else ""),
         )
-        page += [head, *paragraph(_cut_text(one.content), indent=4)]
-        if one.fell_because:
-            page += paragraph(f"no longer valid: {one.fell_because}", indent=4, style="warn")
-        if one.superseded_by:
-            page += paragraph(f"replaced by {one_line(one.superseded_by)[:8]}", indent=4, style="warn")
-        if with_why and one.why:
-            page += paragraph(f"why: {one.why}", indent=4, style="dim")
+        page += [head, *paragraph(_cut_text(chunk.content), indent=4)]
+        if chunk.fell_because:
+            page += paragraph(f"no longer valid: {chunk.fell_because}", indent=4, style="warn")
+        if chunk.superseded_by:
+            page += paragraph(f"replaced by {one_line(chunk.superseded_by)[:8]}", indent=4, style="warn")
+        if with_why and chunk.why:
+            page += paragraph(f"why: {chunk.why}", indent=4, style="dim")
     return page
 
 
@@ -196,32 +196,32 @@ def relations_page(relations: "Sequence[RelationEntry]") -> Page:
     if not relations:
         return [line("  There are no relations yet.")]
     page: Page = []
-    for one in relations:
-        state = f", archived: {one_line(one.archived)}" if one.archived else ""
-        origin = "found" if one.is_implicit else "stated"
+    for relation in relations:
+        state = f", archived: {one_line(relation.archived)}" if relation.archived else ""
+        origin = "found" if relation.is_implicit else "stated"
         head = (
-            Part(f"  {one_line(one.relation_id)[:8]}", "accent"),
-            Part(f"  {origin}, {one.weight:.2f}{state}", "dim"),
+            Part(f"  {one_line(relation.relation_id)[:8]}", "accent"),
+            Part(f"  {origin}, {relation.weight:.2f}{state}", "dim"),
         )
         page.append(line(*head))
-        page += paragraph(f"{one_line(one.from_id)[:8]} {one.from_text}", indent=4)
-        page.append(line(Part(f"      {one_line(one.type).replace('_', ' ')}", "strong")))
-        page += paragraph(f"{one_line(one.to_id)[:8]} {one.to_text}", indent=4)
+        page += paragraph(f"{one_line(relation.from_id)[:8]} {relation.from_text}", indent=4)
+        page.append(line(Part(f"      {one_line(relation.type).replace('_', ' ')}", "strong")))
+        page += paragraph(f"{one_line(relation.to_id)[:8]} {relation.to_text}", indent=4)
     return page
 
 
 @page_of(protocol.ProjectConflicts)
-def conflicts_page(found: ProjectConflicts) -> Page:
+def conflicts_page(answer: ProjectConflicts) -> Page:
     """Render both sides of each conflict, and how it was settled."""
     page: Page = []
-    for one in found.conflicts:
-        found_by = _FOUND_BY.get(one.found_by, one_line(one.found_by))
-        head = Part(f"  {one_line(one.conflict_id)[:8]}", "accent")
-        page.append(line(head, Part(f"  {one_line(one.project)}: {found_by}", "dim")))
-        for name, chunk in (("A", one.older), ("B", one.newer)):
+    for conflict in answer.conflicts:
+        found_by = _FOUND_BY.get(conflict.found_by, one_line(conflict.found_by))
+        head = Part(f"  {one_line(conflict.conflict_id)[:8]}", "accent")
+        page.append(line(head, Part(f"  {one_line(conflict.project)}: {found_by}", "dim")))
+        for name, chunk in (("A", conflict.older), ("B", conflict.newer)):
             page += paragraph(f"{name}  “{one_line(chunk.content, 300)}”", indent=4)
             page.append(line(Part(f"       {one_line(chunk.chunk_id)[:8]}, {moment(chunk.created_at)}", "dim")))
-        settled = _SETTLED.get(one.settled, "")
+        settled = _SETTLED.get(conflict.settled, "")
         page.append(
             line(
                 Part(

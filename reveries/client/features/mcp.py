@@ -109,7 +109,7 @@ def allow_program_command(name: str, may_write: bool | None, as_json: bool) -> N
     _, settings = settings_in_force()
     names = sorted({*settings.mcp.may_write, name} if may_write else {*settings.mcp.may_write} - {name})
     file = file_in_force()
-    write_setting(file, "mcp.may_write", "[" + ", ".join(f'"{one}"' for one in names) + "]")
+    write_setting(file, "mcp.may_write", "[" + ", ".join(f'"{program}"' for program in names) + "]")
     is_awake = apply_to_daemon() is not None
     if as_json:
         show_json(ProgramsAllowed(names))
@@ -218,16 +218,16 @@ def servers_page(answer: "ToolServers") -> "Page":
     from reveries.client.render import Part, line
 
     page: Page = []
-    for one in answer.servers:
-        page.append(line(Part(one.name, "strong"), Part(f"  {one.address}", "dim")))
-        if one.fault:
-            page += [line(Part(f"  {one.fault}", "bad")), line(Part(f"  {one.advice}", "dim"))]
+    for server in answer.servers:
+        page.append(line(Part(server.name, "strong"), Part(f"  {server.address}", "dim")))
+        if server.fault:
+            page += [line(Part(f"  {server.fault}", "bad")), line(Part(f"  {server.advice}", "dim"))]
             continue
-        for tool in one.tools:
+        for tool in server.tools:
             arguments = f"  ({', '.join(tool.arguments)})  {tool.reach}"
             page.append(line(Part(f"  {tool.name}", "accent"), Part(arguments, "dim")))
             page.append(line(f"      {tool.description}"))
-        page.append(line(Part(f"  To let a project use them:  reveries grant give PROJECT {one.name}", "dim")))
+        page.append(line(Part(f"  To let a project use them:  reveries grant give PROJECT {server.name}", "dim")))
     return page or [line("  There are no servers yet. To add one:  reveries mcp add --help")]
 
 

@@ -282,7 +282,9 @@ def _fact_rows(episode: EpisodeDetail, now: float) -> Page:
         page.append(field("names", ", ".join(one_line(name) for name in episode.entities)))
     for label, ids in (("before it", episode.before), ("after it", episode.after)):
         if ids:
-            page.append(field(label, Part(", ".join(one_line(one)[:SHORT_ID_CHARS] for one in ids), "accent")))
+            page.append(
+                field(label, Part(", ".join(one_line(related_id)[:SHORT_ID_CHARS] for related_id in ids), "accent"))
+            )
     if episode.gap_seconds is not None:
         page.append(
             field("silence before", span(episode.gap_seconds), Part(f"  {one_line(episode.gap_significance)}", "dim"))

@@ -109,10 +109,10 @@ def _criterion_rows(detail: ProjectDetail) -> Page:
     """Render what of the goal is reached, with the task that shows it."""
     if not detail.criteria:
         return []
-    shown = [one for one in detail.criteria if one.shown_by and not one.flagged_because]
+    shown = [criterion for criterion in detail.criteria if criterion.shown_by and not criterion.flagged_because]
     counted = plural(len(detail.criteria), "criterion", "criteria")
     page: Page = [line(), line(Part(f"  {len(shown)} of {counted} shown to be reached:", "strong"))]
-    return page + [row for one in detail.criteria for row in _criterion_row(one)]
+    return page + [row for criterion in detail.criteria for row in _criterion_row(criterion)]
 
 
 def _criterion_row(criterion: CriterionEntry) -> Page:
@@ -128,8 +128,8 @@ def _coherence_rows(detail: ProjectDetail, *, is_detailed: bool) -> Page:
     rows: Page = []
     if detail.coherence is not None and (is_detailed or detail.coherence < 1.0):
         serving = round(detail.coherence * detail.begun)
-        told = f"  {serving} of {plural(detail.begun, 'task')} begun serve the goal"
-        rows.append(field("coherence", f"{detail.coherence:.0%}", Part(told, "dim")))
+        serving_text = f"  {serving} of {plural(detail.begun, 'task')} begun serve the goal"
+        rows.append(field("coherence", f"{detail.coherence:.0%}", Part(serving_text, "dim")))
     for note in detail.coherence_notes:
         rows += paragraph(note, indent=2, style="warn")
     return rows

@@ -117,4 +117,4 @@ def describe_details(action: str, details: str) -> str:
 def describe_trigger(trigger: str) -> str:
     """Return why a page was written in words; as it is if that is no list of triggers, which spaces separate."""
     names = trigger.split()
-    return ", ".join(_TRIGGERS[one] for one in names) if _TRIGGERS.keys() >= set(names) else trigger
+    return ", ".join(_TRIGGERS[name] for name in names) if _TRIGGERS.keys() >= set(names) else trigger

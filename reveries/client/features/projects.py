@@ -245,8 +245,8 @@ def add_material_command(name: str, files: tuple[Path, ...], is_own: bool, as_js
         if as_json:
             show_json(answer)
             continue
-        found = f"{plural(len(answer.chunks), 'new piece')} of knowledge." if answer.chunks else "nothing new."
-        say(" ".join(part for part in (f"{shown}: {found}", one_line(answer.message)) if part))
+        outcome = f"{plural(len(answer.chunks), 'new piece')} of knowledge." if answer.chunks else "nothing new."
+        say(" ".join(part for part in (f"{shown}: {outcome}", one_line(answer.message)) if part))
 
 
 def _document_names(files: tuple[Path, ...]) -> list[str]:

@@ -168,9 +168,11 @@ def contradictions_command(ctx: click.Context, with_settled: bool, as_json: bool
 
 async def collect_contradictions(ask: "AskCallback", *, with_settled: bool = False) -> AllContradictions:
     """Collect the contradictions in conversations and in the knowledge of projects. Raises ReveriesError."""
-    said = await ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
-    known = await ask(lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts)
-    return AllContradictions(said.contradictions, known.conflicts)
+    in_talk = await ask(lambda new_id: protocol.AskContradictions(new_id, with_settled), protocol.Contradictions)
+    in_projects = await ask(
+        lambda new_id: protocol.AskProjectConflicts(new_id, with_settled), protocol.ProjectConflicts
+    )
+    return AllContradictions(in_talk.contradictions, in_projects.conflicts)
 
 
 @contradictions_command.command("settle")
@@ -192,7 +194,7 @@ def settle_contradiction_command(conflict_id: str, keep: str, as_json: bool) -> 
             "That is not the ID of a contradiction.", advice="To list them: reveries memory contradictions"
         )
     conflicts = ask_mind(lambda new_id: protocol.AskProjectConflicts(new_id, True), protocol.ProjectConflicts)
-    if any(one.conflict_id.startswith(conflict_id) for one in conflicts.conflicts):
+    if any(conflict.conflict_id.startswith(conflict_id) for conflict in conflicts.conflicts):
         done = ask_mind(
             lambda new_id: protocol.SettleProjectConflict(new_id, conflict_id, _KEEP[keep]),  # type: ignore[arg-type]
             protocol.ProjectConflicts,

@@ -198,20 +198,20 @@ def _vector_rows(status: Status) -> Page:
 
 
 def _usage_rows(usage: list[UsageToday], dollars_month: float) -> Page:
-    widest = max((len(one.role) for one in usage), default=0)
-    rows = [_usage_line("today" if not place else "", one, widest) for place, one in enumerate(usage)]
+    widest = max((len(role_usage.role) for role_usage in usage), default=0)
+    rows = [_usage_line("today" if not place else "", role_usage, widest) for place, role_usage in enumerate(usage)]
     return [*rows, field("this month", dollars(dollars_month))]
 
 
-def _usage_line(label: str, one: UsageToday, widest: int) -> Line:
-    tokens = one.prompt_tokens + one.completion_tokens
-    limit = f" of {short_count(one.token_limit)}" if one.token_limit else ""
-    is_near = one.token_limit > 0 and tokens >= 0.8 * one.token_limit
+def _usage_line(label: str, usage: UsageToday, widest: int) -> Line:
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    limit = f" of {short_count(usage.token_limit)}" if usage.token_limit else ""
+    is_near = usage.token_limit > 0 and tokens >= 0.8 * usage.token_limit
     return field(
         label,
-        Part(f"{one_line(one.role):<{widest}}  ", "dim"),
+        Part(f"{one_line(usage.role):<{widest}}  ", "dim"),
         Part(f"{short_count(tokens)}{limit} tokens", "warn" if is_near else ""),
-        Part(f"  {plural(one.calls, 'call')}, {dollars(one.dollars)}", "dim"),
+        Part(f"  {plural(usage.calls, 'call')}, {dollars(usage.dollars)}", "dim"),
     )
 
 

@@ -76,51 +76,51 @@ def sparkline(amounts: Sequence[float]) -> str:
 
 
 def _period_rows(title: str, used: Sequence[UsedModel], columns: int) -> Page:
-    tokens = sum(_used_tokens(one) for one in used if one.role != "embedding")
-    total = f"{short_count(tokens)} tokens, {dollars(sum(one.dollars for one in used))}"
+    tokens = sum(_used_tokens(usage) for usage in used if usage.role != "embedding")
+    total = f"{short_count(tokens)} tokens, {dollars(sum(usage.dollars for usage in used))}"
     page: Page = [line(Part(title, "strong"), Part(f"  {total}" if used else "  nothing yet", "dim"))]
     if used:
-        page += _usage_table("by role", used, lambda one: one.role, columns)
-        page += _usage_table("by model", used, lambda one: one.model, columns)
+        page += _usage_table("by role", used, lambda usage: usage.role, columns)
+        page += _usage_table("by model", used, lambda usage: usage.model, columns)
         page += _worst_case_rows(used, columns)
     return page
 
 
 def _usage_table(title: str, used: Sequence[UsedModel], key: Callable[[UsedModel], str], columns: int) -> Page:
     groups: dict[str, list[UsedModel]] = {}
-    for one in used:
-        groups.setdefault(one_line(key(one)), []).append(one)
+    for usage in used:
+        groups.setdefault(one_line(key(usage)), []).append(usage)
     used_columns = _COUNTS_COLUMNS + (_TOKENS_COLUMNS if columns >= _MIDDLE_COLUMNS else 0)
     used_columns += _SPLIT_COLUMNS if columns >= _WIDE_COLUMNS else 0
     widest = min(max(len(name) for name in groups), max(8, columns - used_columns))
     page: Page = [line(Part(f"  {title}", "dim"))]
     for name, some in groups.items():
         label = name if len(name) <= widest else name[: widest - 1] + "…"
-        row = line(f"    {label:<{widest}}", f"{short_count(sum(one.calls for one in some)):>7} calls")
+        row = line(f"    {label:<{widest}}", f"{short_count(sum(usage.calls for usage in some)):>7} calls")
         if columns >= _MIDDLE_COLUMNS:
-            row = (*row, Part(f"{short_count(sum(_used_tokens(one) for one in some)):>8} tokens", "dim"))
-        row = (*row, Part(f"{dollars(sum(one.dollars for one in some)):>9}"))
+            row = (*row, Part(f"{short_count(sum(_used_tokens(usage) for usage in some)):>8} tokens", "dim"))
+        row = (*row, Part(f"{dollars(sum(usage.dollars for usage in some)):>9}"))
         page.append((*row, Part(_token_split_text(some), "dim")) if columns >= _WIDE_COLUMNS else row)
     return page
 
 
 def _token_split_text(some: Sequence[UsedModel]) -> str:
-    read = sum(one.prompt_tokens for one in some)
-    written = sum(one.completion_tokens for one in some)
+    read = sum(usage.prompt_tokens for usage in some)
+    written = sum(usage.completion_tokens for usage in some)
     return f"  {short_count(read)} in, {short_count(written)} out"
 
 
 def _worst_case_rows(used: Sequence[UsedModel], columns: int) -> Page:
     """Render the calls counted at their worst case because their usage is unknown."""
     page: Page = []
-    calls = sum(one.worst_case_calls for one in used)
-    total, unknown = sum(one.dollars for one in used), sum(one.worst_case_dollars for one in used)
+    calls = sum(usage.worst_case_calls for usage in used)
+    total, unknown = sum(usage.dollars for usage in used), sum(usage.worst_case_dollars for usage in used)
     if calls:
         share = f", {unknown / total:.0%} of the money" if total > 0 else ""
         note = f"  unknown: {plural(calls, 'call')} at the worst case, {dollars(unknown)}{share}"
         page += paragraph(note.strip(), style="warn", width=columns)
-    running = sum(one.running_calls for one in used)
-    hidden = sum(one.reasoning_tokens for one in used)
+    running = sum(usage.running_calls for usage in used)
+    hidden = sum(usage.reasoning_tokens for usage in used)
     if hidden:
         note = f"{short_count(hidden)} of the tokens were hidden reasoning"
         page += paragraph(note, style="dim", width=columns)
@@ -175,5 +175,5 @@ def _day_list(days: Sequence[UsedDay]) -> Page:
     return [line(Part("Days", "strong")), *(line(row) for row in rows)]
 
 
-def _used_tokens(one: UsedModel) -> int:
-    return one.prompt_tokens + one.completion_tokens + one.unsettled_tokens
+def _used_tokens(usage: UsedModel) -> int:
+    return usage.prompt_tokens + usage.completion_tokens + usage.unsettled_tokens

@@ -72,5 +72,5 @@ class DaemonCalls:
     async def fetch_documents(self, project: str) -> tuple[list[protocol.ChunkEntry], bool]:
         """Fetch the valid chunks of a project's documents, and whether there may be more."""
         answer = await self.ask(lambda number: protocol.AskChunks(number, project, limit=_MOST_CHUNKS), protocol.Chunks)
-        pieces = [one for one in answer.chunks if one.type == "resource" and not one.fell_because]
+        pieces = [chunk for chunk in answer.chunks if chunk.type == "resource" and not chunk.fell_because]
         return pieces, len(answer.chunks) >= _MOST_CHUNKS

@@ -75,11 +75,11 @@ class ResourceWatch:
 
     def remove(self, watcher: Hashable, uri: str | None = None) -> None:
         """Stop watching a resource, or all of this watcher's."""
-        for one in [uri] if uri is not None else list(self._watched):
-            if watched := self._watched.get(one):
+        for watched_uri in [uri] if uri is not None else list(self._watched):
+            if watched := self._watched.get(watched_uri):
                 watched.watchers.discard(watcher)
                 if not watched.watchers:
-                    del self._watched[one]
+                    del self._watched[watched_uri]
         if not self._watched:
             self._is_needed.clear()
 

@@ -35,7 +35,7 @@ class ProjectResources:
         if not self.offered_parts():
             return []
         listed = await self._link.call(program, "list_projects", {})
-        return [one["name"] for one in listed["projects"]]
+        return [project["name"] for project in listed["projects"]]
 
     async def fetch(self, program: str, uri: str) -> Any:
         """Fetch the content of a resource. Raises ReveriesError; NotFoundError if there is none at the URI."""
@@ -51,8 +51,13 @@ class ProjectResources:
         return {
             "project": page["project"],
             "documents": [
-                {"id": one.chunk_id, "title": one.title, "content": one.content, "sources": one.sources}
-                for one in documents
+                {
+                    "id": document.chunk_id,
+                    "title": document.title,
+                    "content": document.content,
+                    "sources": document.sources,
+                }
+                for document in documents
             ],
             "is_cut": is_cut,
         }

@@ -96,7 +96,7 @@ class _Handlers:
     # --- tools -------------------------------------------------------------------------------------------------------
 
     async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[self._convert_tool(one) for one in await self._fetch_tools()])
+        return types.ListToolsResult(tools=[self._convert_tool(tool) for tool in await self._fetch_tools()])
 
     async def _fetch_tools(self) -> list[protocol.ToolEntry]:
         try:
@@ -107,7 +107,7 @@ class _Handlers:
     def _convert_tool(self, entry: protocol.ToolEntry) -> types.Tool:
         schema = json.loads(entry.arguments_schema)
         if self._link.project and "project_id" in schema.get("required", ()):
-            schema["required"] = [one for one in schema["required"] if one != "project_id"]
+            schema["required"] = [argument for argument in schema["required"] if argument != "project_id"]
         is_read = entry.reach == "look"
         return types.Tool(
             name=entry.name,

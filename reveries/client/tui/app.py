@@ -284,7 +284,10 @@ class ReveriesApp(ConversationApp):
         self.composer.placeholder = Content(f"Say something to {mind}")
         self.composer.show_answering(is_answering=self.link.is_busy)
         before = event.unacknowledged
-        waiting = [*before, *(words for words in self.link.unacknowledged if not any(words is one for one in before))]
+        waiting = [
+            *before,
+            *(words for words in self.link.unacknowledged if not any(words is earlier for earlier in before)),
+        ]
         self.was_private = waiting[-1].is_private if waiting else self.was_private and self.link.is_answering
         await self.chat.show_conversation(mind, event.attached)
         if event.is_acknowledged:

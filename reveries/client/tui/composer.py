@@ -138,15 +138,15 @@ class Composer(TextArea):
         """Restore a submitted text that was refused; `with_rest`: also the texts submitted after it, in order, which
         would be refused too."""
         self.release(submitted)
-        rest = [one for one in self._submitted if _is_message(one.text)] if with_rest else []
+        rest = [other for other in self._submitted if _is_message(other.text)] if with_rest else []
         if self.text or rest:
-            self.restore_texts([OutgoingText(one.text, one.is_private) for one in (submitted, *rest)])
+            self.restore_texts([OutgoingText(unsent.text, unsent.is_private) for unsent in (submitted, *rest)])
         else:
             self.write(submitted.text)
             self._is_draft_private = submitted.is_private
             self._update_hints()
-        for one in rest:
-            self._discard(one)
+        for message in rest:
+            self._discard(message)
 
     def remove_received(self, received: Iterable[str]) -> None:
         """Remove texts that the daemon turned out to have received from the start of submitted, set-aside and draft

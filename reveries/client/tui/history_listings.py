@@ -78,9 +78,12 @@ class ConversationListing(MindQueries):
         answer = await self.ask(
             lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
         )
-        self._listed = {one.conversation_id: one for one in answer.conversations}
+        self._listed = {conversation.conversation_id: conversation for conversation in answer.conversations}
         now = self.clock.now()
-        return [Entry(one.conversation_id, _conversation_row(one, now)) for one in answer.conversations]
+        return [
+            Entry(conversation.conversation_id, _conversation_row(conversation, now))
+            for conversation in answer.conversations
+        ]
 
     async def page(self, key: str) -> Page:
         """Render its last turns."""
@@ -111,7 +114,7 @@ class ThoughtListing(MindQueries):
         answer = await self.ask(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
         latest = sorted(answer.thoughts, key=lambda thought: thought.began_at, reverse=True)
         self._thoughts = {thought.thought_id: thought for thought in latest}
-        return [Entry(one.thought_id, _thought_row(one, now)) for one in latest]
+        return [Entry(thought.thought_id, _thought_row(thought, now)) for thought in latest]
 
     async def page(self, key: str) -> Page:
         """Render why the thought began, its text, why it ended, and its cost."""

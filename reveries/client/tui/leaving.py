@@ -50,8 +50,8 @@ def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals
     loop = asyncio.get_running_loop()
 
     def handle(number: signal.Signals) -> None:
-        for one in _ENDING:
-            loop.remove_signal_handler(one)
+        for ending in _ENDING:
+            loop.remove_signal_handler(ending)
         keep()
         if _is_terminal_gone():
             signal.signal(number, signal.SIG_DFL)
@@ -62,8 +62,8 @@ def leave_on_signals(keep: Callable[[], object], leave: Callable[[signal.Signals
 
     # Signal handlers cannot be set outside the main thread.
     with contextlib.suppress(RuntimeError, ValueError):
-        for one in _ENDING:
-            loop.add_signal_handler(one, handle, one)
+        for signal_number in _ENDING:
+            loop.add_signal_handler(signal_number, handle, signal_number)
 
 
 def _is_terminal_gone() -> bool:

@@ -48,10 +48,16 @@ class MemoryListing(MindQueries):
         if not words.strip():
             asked = protocol.AskTimeline
             timeline = await self.ask(lambda number: asked(number, limit=_LIST_LIMIT), protocol.Timeline)
-            rows = [(one.episode_id, one.happened_at, one.salience, one.summary) for one in reversed(timeline.moments)]
+            rows = [
+                (moment.episode_id, moment.happened_at, moment.salience, moment.summary)
+                for moment in reversed(timeline.moments)
+            ]
         else:
             matches = await self.ask(lambda number: protocol.Search(number, words, _SEARCH_LIMIT), protocol.Found)
-            rows = [(one.episode_id, one.happened_at, one.energy, one.summary) for one in matches.episodes]
+            rows = [
+                (episode.episode_id, episode.happened_at, episode.energy, episode.summary)
+                for episode in matches.episodes
+            ]
         return [Entry(key, bar_row(share, summary, ago(at, now))) for key, at, share, summary in rows]
 
     async def page(self, key: str) -> Page:
@@ -88,7 +94,10 @@ class MemoryListing(MindQueries):
         name = self._linked_with
         detail = await self.ask(lambda number: protocol.Inspect(number, name), protocol.EpisodeDetail)
         first = Entry(detail.episode_id, list_row("·", detail.summary, "this one"))
-        return [first, *(Entry(one.episode_id, bar_row(one.strength, one.summary, one.type)) for one in detail.links)]
+        return [
+            first,
+            *(Entry(link.episode_id, bar_row(link.strength, link.summary, link.type)) for link in detail.links),
+        ]
 
 
 class RecalledListing(MindQueries):
@@ -109,20 +118,20 @@ class RecalledListing(MindQueries):
         now = self.clock.now()
         return [
             Entry(
-                one.episode_id,
-                bar_row(one.energy, one.summary, _when_recalled(one, now)),
+                recalled.episode_id,
+                bar_row(recalled.energy, recalled.summary, _when_recalled(recalled, now)),
             )
-            for one in self._items
+            for recalled in self._items
         ]
 
     async def page(self, key: str) -> Page:
         """Render why it was recalled, or the chunk itself if it is project knowledge."""
-        item = next(one for one in self._items if one.episode_id == key)
+        item = next(recalled for recalled in self._items if recalled.episode_id == key)
         return await (self._project_page(item) if item.project else self.why_page(key))
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the reasons or the whole episode."""
-        item = next(one for one in self._items if one.episode_id == key)
+        item = next(recalled for recalled in self._items if recalled.episode_id == key)
         return await (self.page(key) if action is _WHY or item.project else self.episode_page(key))
 
     async def _project_page(self, item: protocol.RecalledItem) -> Page:

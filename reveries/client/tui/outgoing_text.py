@@ -19,9 +19,9 @@ def join_texts(texts: Iterable[str]) -> str:
 
 def texts_on_record(words: Iterable[OutgoingText]) -> list[str]:
     """Return the texts that may be saved to disk."""
-    return [one.text for one in words if not one.is_private]
+    return [text.text for text in words if not text.is_private]
 
 
 def texts_off_record(words: Iterable[OutgoingText]) -> list[str]:
     """Return the texts that must not be saved to disk."""
-    return [one.text for one in words if one.is_private]
+    return [text.text for text in words if text.is_private]

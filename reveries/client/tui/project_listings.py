@@ -71,8 +71,11 @@ class ProjectListing(MindQueries):
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per project: its progress, and what waits for the owner."""
         answer = await self.ask(protocol.AskProjects, protocol.Projects)
-        self._listed = {one.project_id: one for one in answer.projects}
-        return [Entry(one.project_id, list_row("●", one.name, _project_note(one))) for one in answer.projects]
+        self._listed = {project.project_id: project for project in answer.projects}
+        return [
+            Entry(project.project_id, list_row("●", project.name, _project_note(project)))
+            for project in answer.projects
+        ]
 
     async def page(self, key: str) -> Page:
         """Render its progress, what it waits for, and what is uncertain."""
@@ -114,8 +117,8 @@ class TaskListing(_ProjectPartListing):
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per task."""
         return [
-            Entry(one.task_id, list_row(_MARKS.get(one.status, "?"), one.title, _task_note(one)))
-            for one in (await self.fetch_detail()).tasks
+            Entry(task.task_id, list_row(_MARKS.get(task.status, "?"), task.title, _task_note(task)))
+            for task in (await self.fetch_detail()).tasks
         ]
 
     async def page(self, key: str) -> Page:
@@ -143,11 +146,11 @@ class QuestionListing(MindQueries):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per question."""
-        self._listed = {one.question_id: one for one in await self._questions()}
+        self._listed = {question.question_id: question for question in await self._questions()}
         now = self.clock.now()
         return [
-            Entry(key, list_row("?", one.question, f"{one.project}, {ago(one.asked_at, now)}"))
-            for key, one in self._listed.items()
+            Entry(key, list_row("?", question.question, f"{question.project}, {ago(question.asked_at, now)}"))
+            for key, question in self._listed.items()
         ]
 
     async def _questions(self) -> list[protocol.QuestionEntry]:
@@ -158,13 +161,13 @@ class QuestionListing(MindQueries):
 
     async def page(self, key: str) -> Page:
         """Render the whole question, and the keys that answer it."""
-        one = self._listed[key]
+        question = self._listed[key]
         of_kind = {
             "approval": "y yes, this once   a always   n no",
             "decision": "y yes   n no   enter, then your words",
         }
-        keys = of_kind.get(one.kind, "enter, then your words")
-        return questions_page([one], self.clock.now(), keys)
+        keys = of_kind.get(question.kind, "enter, then your words")
+        return questions_page([question], self.clock.now(), keys)
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Answer the question."""
@@ -193,14 +196,17 @@ class OrientationListing(_ProjectPartListing):
         asked = await self.ask(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
         self._versions, now = asked.versions, self.clock.now()
         return [
-            Entry(str(one.version), list_row(str(one.version), describe_trigger(one.trigger), ago(one.written_at, now)))
-            for one in asked.versions
+            Entry(
+                str(version.version),
+                list_row(str(version.version), describe_trigger(version.trigger), ago(version.written_at, now)),
+            )
+            for version in asked.versions
         ]
 
     async def page(self, key: str) -> Page:
         """Render what this version changed, then the whole page."""
         version = int(key)
-        text = next(one.text for one in self._versions if one.version == version)
+        text = next(listed.text for listed in self._versions if listed.version == version)
         whole = [row for words in text.splitlines() for row in paragraph(words, indent=2)]
         if version == 1:
             return whole
@@ -228,24 +234,24 @@ class WorkLogListing(_ProjectPartListing):
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per log line."""
-        self._log, now = {one.entry_id: one for one in (await self.fetch_detail()).log}, self.clock.now()
+        self._log, now = {entry.entry_id: entry for entry in (await self.fetch_detail()).log}, self.clock.now()
         return [
             Entry(
                 key,
                 list_row(
                     "·",
-                    f"{describe_action(one.action)}  {describe_details(one.action, one.details)}",
-                    ago(one.happened_at, now),
+                    f"{describe_action(entry.action)}  {describe_details(entry.action, entry.details)}",
+                    ago(entry.happened_at, now),
                 ),
             )
-            for key, one in self._log.items()
+            for key, entry in self._log.items()
         ]
 
     async def page(self, key: str) -> Page:
         """Render the whole log line."""
-        one = self._log[key]
-        details = describe_details(one.action, one.details)
-        return [*project_log_page([one], self.clock.now()), line(), *paragraph(details, indent=2)]
+        entry = self._log[key]
+        details = describe_details(entry.action, entry.details)
+        return [*project_log_page([entry], self.clock.now()), line(), *paragraph(details, indent=2)]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""
@@ -270,8 +276,8 @@ class GrantListing(_ProjectPartListing):
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per grant."""
         answer = await self.ask(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
-        self._listed, now = {one.grant_id: one for one in answer.grants}, self.clock.now()
-        return [Entry(key, list_row("·", one.name, ago(one.given_at, now))) for key, one in self._listed.items()]
+        self._listed, now = {grant.grant_id: grant for grant in answer.grants}, self.clock.now()
+        return [Entry(key, list_row("·", grant.name, ago(grant.given_at, now))) for key, grant in self._listed.items()]
 
     async def page(self, key: str) -> Page:
         """Render what the grant allows."""
@@ -362,10 +368,10 @@ _LISTINGS: Final = {
 }
 
 
-def _project_note(one: protocol.ProjectLine) -> str:
-    asks = f", {plural(one.open_questions, 'question')}" if one.open_questions else ""
-    return f"{describe_tasks_done(one)}{'' if one.state == 'active' else f', {one.state}'}{asks}"
+def _project_note(project: protocol.ProjectLine) -> str:
+    asks = f", {plural(project.open_questions, 'question')}" if project.open_questions else ""
+    return f"{describe_tasks_done(project)}{'' if project.state == 'active' else f', {project.state}'}{asks}"
 
 
-def _task_note(one: protocol.TaskEntry) -> str:
-    return f"waits for {one.waits_for}" if one.waits_for else one.skill_area or one.status
+def _task_note(task: protocol.TaskEntry) -> str:
+    return f"waits for {task.waits_for}" if task.waits_for else task.skill_area or task.status

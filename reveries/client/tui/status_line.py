@@ -160,8 +160,8 @@ def _usage_segment(status: Status) -> StatusSegment:
     """Today's tokens and cost against the limits of all roles together; the most used limit, of a role too, gives the
     colour."""
     limits = status.limits
-    tokens = next((one for one in limits if not (one.role or one.is_money)), None)
-    money = next((one for one in limits if one.is_money and not one.role), None)
+    tokens = next((limit for limit in limits if not (limit.role or limit.is_money)), None)
+    money = next((limit for limit in limits if limit.is_money and not limit.role), None)
     # Embeddings have their own limit and are not counted here.
     spent = sum(use.prompt_tokens + use.completion_tokens for use in status.usage if use.role != "embedding")
     cost = sum(use.dollars for use in status.usage)
@@ -169,7 +169,7 @@ def _usage_segment(status: Status) -> StatusSegment:
     text = f"{short_count(spent)}{f' of {short_count(int(tokens.limit))}' if tokens else ''} today"
     if cost:
         text += f" ${cost:.2f}" + (f" of ${money.limit:g}" if money else "")
-    highest = max((one.used / one.limit for one in limits if one.limit > 0), default=0.0)
+    highest = max((limit.used / limit.limit for limit in limits if limit.limit > 0), default=0.0)
     return StatusSegment(text, 80, _limit_colour(highest), short=short)
 
 

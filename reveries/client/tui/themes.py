@@ -38,7 +38,10 @@ class ColourRemover(LineFilter):
 
 def replace_grey_filters(filters: list[LineFilter]) -> list[LineFilter]:
     """Replace Textual's NO_COLOR filters, which turn colours to greys, with one that removes them."""
-    return [*(one for one in filters if not isinstance(one, Monochrome | NoColor)), ColourRemover()]
+    return [
+        *(line_filter for line_filter in filters if not isinstance(line_filter, Monochrome | NoColor)),
+        ColourRemover(),
+    ]
 
 
 _COLOURS: Final = (

@@ -105,24 +105,24 @@ class Settlement:
     settled_at: float
 
 
-def conflict_between(one: Claim, other: Claim, found_at: float) -> Conflict | None:
+def conflict_between(first: Claim, other: Claim, found_at: float) -> Conflict | None:
     """Return the conflict between two claims; None if their keys differ or both can hold."""
-    if one.key != other.key or one.turn_id == other.turn_id or is_same_value(one.value, other.value):
+    if first.key != other.key or first.turn_id == other.turn_id or is_same_value(first.value, other.value):
         return None
-    earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
+    earlier, later = sorted((first, other), key=lambda claim: (claim.said_at, claim.id))
     kind, reason = _classify(earlier, later)
     return Conflict(conflict_id(earlier, later), earlier, later, kind, reason, found_at)
 
 
-def contradiction(one: Claim, other: Claim, reason: str, found_at: float) -> Conflict:
+def contradiction(first: Claim, other: Claim, reason: str, found_at: float) -> Conflict:
     """Return a contradiction between two claims, whatever their keys."""
-    earlier, later = sorted((one, other), key=lambda claim: (claim.said_at, claim.id))
+    earlier, later = sorted((first, other), key=lambda claim: (claim.said_at, claim.id))
     return Conflict(conflict_id(earlier, later), earlier, later, CONTRADICTION, reason, found_at)
 
 
-def is_same_value(one: str, other: str) -> bool:
+def is_same_value(value: str, other: str) -> bool:
     """Whether two values say the same, or one is more specific."""
-    a, b = _value_terms(one), _value_terms(other)
+    a, b = _value_terms(value), _value_terms(other)
     return a <= b or b <= a
 
 

@@ -372,8 +372,8 @@ class ConversationStore:
         """Return the summaries, quotes and turns of episodes."""
         live = self._store.live
         episodes = [episode for name in episode_ids if (episode := live.graph.get(name)) is not None]
-        said = [turn.text for episode in episodes for turn in live.turns.turns_of(episode.id)]
-        return [*(text for episode in episodes for text in _episode_texts(episode)), *said]
+        turn_texts = [turn.text for episode in episodes for turn in live.turns.turns_of(episode.id)]
+        return [*(text for episode in episodes for text in _episode_texts(episode)), *turn_texts]
 
     async def _conversation(self, row: Row) -> OpenConversation:
         counted = await self._database.rows("turns.count_in", {"conversation_id": row["id"]})

@@ -217,11 +217,13 @@ class DeepRecall:
         cue = read_cue(text, self._clock.now(), is_day_first=self._store.live.is_day_first)
         if cue.has_subject:
             return []
-        found: dict[str, None] = {}
+        dormant_ids: dict[str, None] = {}
         for span in cue.spans:
             named = {"start": span.start, "end": span.end, "limit": WOKEN_AT_ONCE}
-            found |= {str(row["id"]): None for row in await self._store.database.rows("deep.dormant_in_time", named)}
-        return tuple(found)[:WOKEN_AT_ONCE]
+            dormant_ids |= {
+                str(row["id"]): None for row in await self._store.database.rows("deep.dormant_in_time", named)
+            }
+        return tuple(dormant_ids)[:WOKEN_AT_ONCE]
 
     async def wake_episodes(self, episode_ids: Sequence[str], reason: str) -> tuple[str, ...]:
         """Bring episodes back into the live memory, in one transaction. Returns the ids of those that still exist."""

@@ -21,10 +21,10 @@ def find_echoes(text: str, shown: Iterable[str]) -> tuple[Span, ...]:
     words = _words(text)
     if len(words) < RUN_WORDS:
         return _match_whole_text(text, words, shown)
-    known = {run for source in shown for run in _runs([word for word, _, _ in _words(source)])}
+    shown_runs = {run for source in shown for run in _runs([word for word, _, _ in _words(source)])}
     covered = [False] * len(words)
     for at, run in enumerate(_runs([word for word, _, _ in words])):
-        if run in known:
+        if run in shown_runs:
             covered[at : at + RUN_WORDS] = [True] * RUN_WORDS
     return tuple(_spans(text, words, covered))
 

@@ -156,7 +156,7 @@ class LiveMemory:
         )
         seeds = self.entry_points(nearest_seeds(self.graph, vector, self.settings.seeds), vector, scores)
         surfaced, edges_touched = activate_episodes(self.graph, seeds, context, self.settings, SHARE_OF_SPREAD)
-        homes = [one.episode.id for one in surfaced]
+        homes = [recalled.episode.id for recalled in surfaced]
         turns = best_turns_of_episodes(self.turns, scores, homes, _TURNS_PER_EPISODE)
         recall = Recall(
             cue=cue,
@@ -216,9 +216,9 @@ class LiveMemory:
             if scores.names_only_time and scores.in_time is not None and scores.in_time[row]:
                 match = 1.0
             own = max(0.0, min(1.0, float(self.graph.vectors[index] @ vector)))
-            known = by_index.get(index)
-            best = max(match, own, known.match if known else 0.0)
-            by_index[index] = Seed(index, own, best, max(words, known.words if known else 0.0))
+            earlier_seed = by_index.get(index)
+            best = max(match, own, earlier_seed.match if earlier_seed else 0.0)
+            by_index[index] = Seed(index, own, best, max(words, earlier_seed.words if earlier_seed else 0.0))
         return list(by_index.values())
 
     def turns_holding(self, denial: Denial, speaker: str) -> list[Turn]:

@@ -220,11 +220,14 @@ class Reembedding:
         summarised = [episode for episode in episodes if needs_summary(episode, turn_ids[episode.id])]
         vectors = await self._embed_texts([episode.summary for episode in summarised]) if summarised else ()
         summaries = dict(zip([episode.id for episode in summarised], vectors, strict=True))
-        known = await self._vectors_of(name for names in turn_ids.values() for name in names)
+        vectors_by_turn = await self._vectors_of(name for names in turn_ids.values() for name in names)
         computed = [
-            (episode, episode_vector([known[name] for name in turn_ids[episode.id]], summaries.get(episode.id)))
+            (
+                episode,
+                episode_vector([vectors_by_turn[name] for name in turn_ids[episode.id]], summaries.get(episode.id)),
+            )
             for episode in episodes
-            if all(name in known for name in turn_ids[episode.id])
+            if all(name in vectors_by_turn for name in turn_ids[episode.id])
         ]
         stored = 0
 
@@ -316,8 +319,8 @@ class Reembedding:
 
     async def _without_vectors(self, turns: Sequence[Turn]) -> list[Turn]:
         rows = await self._store.database.rows("vectors.known", self._named_parameters(turn.id for turn in turns))
-        known = {row["owner_id"] for row in rows}
-        return [turn for turn in turns if turn.id not in known]
+        present_ids = {row["owner_id"] for row in rows}
+        return [turn for turn in turns if turn.id not in present_ids]
 
     async def _vectors_of(self, turn_ids: Iterable[str]) -> dict[str, Vector]:
         rows = await self._store.database.rows("vectors.of_owners", self._named_parameters(turn_ids))

@@ -136,8 +136,8 @@ def _parse_statements(field: str, text: str) -> tuple[str, ...]:
 
 
 def _patterns(old: tuple[Pattern, ...], wanted: tuple[str, ...]) -> tuple[Pattern, ...]:
-    known = {pattern.description: pattern for pattern in old}
-    return tuple(known.get(text) or Pattern(text, _OWN_CONFIDENCE, ()) for text in wanted)
+    by_description = {pattern.description: pattern for pattern in old}
+    return tuple(by_description.get(text) or Pattern(text, _OWN_CONFIDENCE, ()) for text in wanted)
 
 
 def _format_statements(model: SelfModel, field: str) -> tuple[str, ...]:
@@ -148,8 +148,10 @@ def _format_statements(model: SelfModel, field: str) -> tuple[str, ...]:
 
 def model_of(raw: str) -> SelfModel:
     """Decode a stored self-model. One from an older version lacks the newer fields, which get their defaults."""
-    known = {field.name for field in fields(SelfModel)}
-    values = {name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in known}
+    field_names = {field.name for field in fields(SelfModel)}
+    values = {
+        name: value for name, value in msgspec.json.decode(raw, type=dict[str, object]).items() if name in field_names
+    }
     return msgspec.convert(values, SelfModel)
 
 

@@ -173,7 +173,7 @@ class Forgetting:
         report: ForgetReport,
         *,
         copy: Path | None = None,
-        known: Collection[Erasure] = (),
+        erasures: Collection[Erasure] = (),
         when_gone: Callable[[], None] = lambda: None,
     ) -> None:
         report.at, receipt_id = self._clock.now(), self._new_id()
@@ -188,7 +188,7 @@ class Forgetting:
 
         try:
             if is_marked:
-                await self._set_marker(UnfinishedErasure(receipt_id="" if known else receipt_id))
+                await self._set_marker(UnfinishedErasure(receipt_id="" if erasures else receipt_id))
             reach_step(Step.ERASING_MARKED)
             async with (
                 self._store.reembedding_lock,
@@ -198,7 +198,7 @@ class Forgetting:
                 decided = await self._decide_concurrently(decide)
 
                 async def work(transaction: Transaction) -> ChangeSet:
-                    for erasure in known:
+                    for erasure in erasures:
                         await put_erasure(transaction, erasure)
                     changes = await self._apply(transaction, await decided(transaction), by, report, receipt_id)
                     _require_not_cancelled(report)
@@ -404,7 +404,7 @@ class Forgetting:
 
         log.warning("erase.repeated", erasures=len(unknown))
         report = ForgetReport()
-        await self._erase(decide, BY_ID, report, known=unknown)
+        await self._erase(decide, BY_ID, report, erasures=unknown)
         self.repeated_erasure = report
         return report
 

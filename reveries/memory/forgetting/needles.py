@@ -134,9 +134,9 @@ def quote_runs(texts: Iterable[str]) -> frozenset[tuple[str, ...]]:
 def distinctive_words(texts: Iterable[str]) -> set[str]:
     """Return the words of `texts` that may occur only there: codes, numbers, and uncommon words. The caller checks
     whether other texts use them."""
-    known = common_words()
+    common_stems = common_words()
     words = {word for text in texts for word in words_in(text) if len(word) >= _LEAST_DISTINCTIVE_CHARS}
-    return {word for word in words if word not in stop_words() and stem(word) not in known}
+    return {word for word in words if word not in stop_words() and stem(word) not in common_stems}
 
 
 def _literal_form(text: str) -> str:

@@ -126,7 +126,7 @@ def _chosen_experiences(chosen: ChosenRows, relations: Relations) -> set[str]:
 
 
 def _touched_episodes(gone: Collection[str], relations: Relations) -> set[str]:
-    return {name for name, sources in relations.episode_sources.items() if any(one in gone for one in sources)}
+    return {name for name, sources in relations.episode_sources.items() if any(source in gone for source in sources)}
 
 
 def _split_episodes(gone: Collection[str], chosen: ChosenRows, relations: Relations) -> tuple[set[str], set[str]]:
@@ -134,7 +134,7 @@ def _split_episodes(gone: Collection[str], chosen: ChosenRows, relations: Relati
     only kept for undo, so it is deleted as soon as one of its sources is."""
     dropped, rebuilt = set(chosen.episodes), set[str]()
     for name in _touched_episodes(gone, relations) | chosen.worded_episodes:
-        left = [one for one in relations.episode_sources.get(name, ()) if one not in gone]
+        left = [source for source in relations.episode_sources.get(name, ()) if source not in gone]
         if left and name not in relations.merged_into:
             rebuilt.add(name)
         else:

@@ -116,8 +116,8 @@ def find_by_prefix(rows: Rows, prefix: str) -> list[tuple[str, str]]:
         "thoughts": rows.thoughts,
         "notes": rows.notes,
     }
-    every = [(kind, str(row["id"])) for kind, table in tables.items() for row in table]
-    return [entry for entry in every if entry[1] == prefix] or [e for e in every if e[1].startswith(prefix)]
+    entries = [(kind, str(row["id"])) for kind, table in tables.items() for row in table]
+    return [entry for entry in entries if entry[1] == prefix] or [e for e in entries if e[1].startswith(prefix)]
 
 
 def build_trace_needle(rows: Rows, plan: ForgetPlan) -> Needle:

@@ -62,8 +62,8 @@ class Tombstones:
         if self.texts and text_hash(self.key, words) in self.texts:
             return True
         return any(
-            keyed_hash(self.key, WORDS, " ".join(run)) in known
-            for length, known in self.words.items()
+            keyed_hash(self.key, WORDS, " ".join(run)) in hashes
+            for length, hashes in self.words.items()
             for run in zip(*(words[place:] for place in range(length)), strict=False)
         )
 
@@ -96,13 +96,15 @@ def merge_tombstones(erasures: Collection[Erasure]) -> Tombstones | None:
     """Merge the tombstones of erasures, which share one key; None if there are no erasures."""
     if not erasures:
         return None
-    every = [tombstone for erasure in erasures for tombstone in erasure.tombstones]
-    lengths = {tombstone.words for tombstone in every if tombstone.kind == WORDS}
+    tombstones = [tombstone for erasure in erasures for tombstone in erasure.tombstones]
+    lengths = {tombstone.words for tombstone in tombstones if tombstone.kind == WORDS}
     return Tombstones(
         key=next(iter(erasures)).key,
-        ids=frozenset(tombstone.hash for tombstone in every if tombstone.kind == ID),
-        texts=frozenset(tombstone.hash for tombstone in every if tombstone.kind == TEXT),
-        words={length: frozenset(t.hash for t in every if t.kind == WORDS and t.words == length) for length in lengths},
+        ids=frozenset(tombstone.hash for tombstone in tombstones if tombstone.kind == ID),
+        texts=frozenset(tombstone.hash for tombstone in tombstones if tombstone.kind == TEXT),
+        words={
+            length: frozenset(t.hash for t in tombstones if t.kind == WORDS and t.words == length) for length in lengths
+        },
     )
 
 

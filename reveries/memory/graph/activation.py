@@ -65,10 +65,10 @@ def temporal_relevance(now: float, happened_at: float) -> float:
 
     Hour and weekday are compared together, so that UTC gives the same answer as local time.
     """
-    here, there = datetime.fromtimestamp(now, UTC), datetime.fromtimestamp(happened_at, UTC)
-    same_hour = here.hour == there.hour and here.weekday() == there.weekday()
-    is_anniversary = (here.month, here.day) == (there.month, there.day) and abs(
-        (here - there).days
+    today, then = datetime.fromtimestamp(now, UTC), datetime.fromtimestamp(happened_at, UTC)
+    same_hour = today.hour == then.hour and today.weekday() == then.weekday()
+    is_anniversary = (today.month, today.day) == (then.month, then.day) and abs(
+        (today - then).days
     ) >= _ANNIVERSARY_MIN_DAYS
     return 1.2 if same_hour or is_anniversary else 1.0
 

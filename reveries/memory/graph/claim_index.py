@@ -51,8 +51,8 @@ class ClaimIndex:
         for conflict in changes.conflicts:
             self._conflicts[conflict.id] = conflict
         for settlement in changes.settlements:
-            if (known := self._conflicts.get(settlement.conflict_id)) is not None:
-                self._conflicts[known.id] = known.settle(settlement.settled)
+            if (unsettled := self._conflicts.get(settlement.conflict_id)) is not None:
+                self._conflicts[unsettled.id] = unsettled.settle(settlement.settled)
         for name in changes.gone_conflict_ids:
             self._conflicts.pop(name, None)
         for name in changes.gone_claim_ids:
@@ -76,7 +76,7 @@ class ClaimIndex:
 
     def _rebuild_ranks(self) -> None:
         self._newer = {}
-        for conflict in sorted(self._conflicts.values(), key=lambda one: (one.found_at, one.id)):
+        for conflict in sorted(self._conflicts.values(), key=lambda unranked: (unranked.found_at, unranked.id)):
             if (under := conflict.outranked_claim) is not None:
                 self._newer[under.id] = conflict
 

@@ -35,12 +35,12 @@ class NameIndex:
 
     def add_many(self, named: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Add many episodes (id, entities) at once. Each spelling is normalised once: most names repeat."""
-        known: dict[str, str] = {}
+        keys_by_spelling: dict[str, str] = {}
         for episode_id, entities in named:
             for entity in entities:
-                if entity not in known:
-                    known[entity] = entity_key(entity)
-            self._add_keys(episode_id, {key for entity in entities if len(key := known[entity]) > 1})
+                if entity not in keys_by_spelling:
+                    keys_by_spelling[entity] = entity_key(entity)
+            self._add_keys(episode_id, {key for entity in entities if len(key := keys_by_spelling[entity]) > 1})
 
     def _add_keys(self, episode_id: str, keys: Iterable[str]) -> None:
         for key in keys:

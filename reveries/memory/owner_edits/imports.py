@@ -217,23 +217,23 @@ class _Standing:
     """What the owner decided on the experiences that go: archived, or not to be slept on."""
 
     withdrawn: frozenset[str]
-    held: dict[str, tuple[float, str]]
+    holds: dict[str, tuple[float, str]]
 
     async def restore(self, transaction: Transaction, old_id: str, new_id: str, now: float) -> None:
         if old_id in self.withdrawn:
             await transaction.run("forget.withdraw_ones", {"ids": json.dumps([new_id]), "now": now})
-        if old_id in self.held:
-            held_at, why = self.held[old_id]
+        if old_id in self.holds:
+            held_at, why = self.holds[old_id]
             await transaction.run("experiences.hold", {"experience_id": new_id, "held_at": held_at, "why": why})
 
 
 async def _read_standing(transaction: Transaction, concerned: Sequence[_Replacement]) -> _Standing:
     named = {"ids": json.dumps(sorted({entry.old.experience_id or "" for entry in concerned}))}
     withdrawn = await transaction.rows("imports.withdrawn", named)
-    held = await transaction.rows("imports.held", named)
+    held_rows = await transaction.rows("imports.held", named)
     return _Standing(
         frozenset(row["experience_id"] for row in withdrawn),
-        {row["experience_id"]: (row["held_at"], row["why"]) for row in held},
+        {row["experience_id"]: (row["held_at"], row["why"]) for row in held_rows},
     )
 
 

@@ -46,8 +46,10 @@ class SelfModelEdits:
                     run_id=row["run_id"] or "",
                     by_owner=row["reason"].startswith(BY_THE_OWNER),
                     changes=[
-                        SelfFieldChange(one.field, list(map(plain, one.removed)), list(map(plain, one.added)))
-                        for one in differences(before, after)
+                        SelfFieldChange(
+                            difference.field, list(map(plain, difference.removed)), list(map(plain, difference.added))
+                        )
+                        for difference in differences(before, after)
                     ],
                     evidence=evidence,
                 )

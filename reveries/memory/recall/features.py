@@ -224,8 +224,8 @@ def _term_counts(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> Fl
     counts = np.zeros((len(rows), len(numbers)), dtype=np.float32)
     terms, places = index.words.terms_in(rows)
     columns = np.minimum(np.searchsorted(numbers, terms), len(numbers) - 1)
-    known = numbers[columns] == terms
-    np.add.at(counts, (places[known], columns[known]), 1.0)
+    is_present = numbers[columns] == terms
+    np.add.at(counts, (places[is_present], columns[is_present]), 1.0)
     return counts
 
 

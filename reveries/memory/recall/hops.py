@@ -133,6 +133,6 @@ def _term_presence(index: TurnIndex, rows: Rows, numbers: NDArray[np.int32]) -> 
     presence = np.zeros((len(rows), len(numbers)), dtype=np.float32)
     terms, places = index.words.terms_in(rows)
     columns = np.minimum(np.searchsorted(numbers, terms), max(0, len(numbers) - 1))
-    known = numbers[columns] == terms if len(numbers) else np.zeros(len(terms), dtype=np.bool_)
-    presence[places[known], columns[known]] = 1.0
+    is_present = numbers[columns] == terms if len(numbers) else np.zeros(len(terms), dtype=np.bool_)
+    presence[places[is_present], columns[is_present]] = 1.0
     return presence

@@ -29,7 +29,7 @@ def tell_in_order(recall: Recall) -> Recall:
         places.setdefault(ranked.episode_id, place)
     last = len(recall.turns)
     return replace(
-        recall, episodes=tuple(sorted(recall.episodes, key=lambda found: places.get(found.episode.id, last)))
+        recall, episodes=tuple(sorted(recall.episodes, key=lambda recalled: places.get(recalled.episode.id, last)))
     )
 
 
@@ -66,7 +66,7 @@ def replacements_of_turn(turn_id: str, index: ClaimIndex, asked: frozenset[str])
         return ()
     outdated = [claim for _, claim, _ in replaced]
     # One fact may be claimed twice, in the speaker's words and in the model's.
-    holding = [one for one in claims if not any(is_same_value(one.value, other.value) for other in outdated)]
+    holding = [claim for claim in claims if not any(is_same_value(claim.value, other.value) for other in outdated)]
     if max((_count_cue_terms(claim, asked) for claim in holding), default=0) > replaced[0][0]:
         return ()
     return tuple({by.turn_id + by.of: by for _, _, by in replaced}.values())
@@ -108,7 +108,7 @@ def _order_by_replacement(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ..
         if old.replaced_by is None:
             continue
         at = _position_of(order, old.turn.id)
-        newer = next((i for i, one in enumerate(order) if one.turn.id == old.replaced_by.turn_id), None)
+        newer = next((i for i, ranked in enumerate(order) if ranked.turn.id == old.replaced_by.turn_id), None)
         if newer is None or newer < at:
             continue
         lifted = order.pop(newer)
@@ -121,7 +121,7 @@ def _order_by_replacement(turns: tuple[RankedTurn, ...]) -> tuple[RankedTurn, ..
 
 
 def _position_of(order: Sequence[RankedTurn], turn_id: str) -> int:
-    return next(i for i, one in enumerate(order) if one.turn.id == turn_id)
+    return next(i for i, ranked in enumerate(order) if ranked.turn.id == turn_id)
 
 
 def _reorder_episodes(

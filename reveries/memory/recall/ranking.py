@@ -117,9 +117,9 @@ def _base_name(name: str) -> str:
 def _group_by_base(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first column of each base reason (the name before `_x_`), and each column's base as an index."""
     bases = [_base_name(name) for name in names]
-    known = {base: place for place, base in enumerate(dict.fromkeys(bases))}
-    firsts = np.array([bases.index(base) for base in known], dtype=np.int64)
-    return firsts, np.array([known[base] for base in bases], dtype=np.int64)
+    place_of_base = {base: place for place, base in enumerate(dict.fromkeys(bases))}
+    firsts = np.array([bases.index(base) for base in place_of_base], dtype=np.int64)
+    return firsts, np.array([place_of_base[base] for base in bases], dtype=np.int64)
 
 
 def score_turns(
@@ -206,8 +206,8 @@ class RankedCandidates:
         rows = select_candidates(evidence, shown, CANDIDATES)
         in_time = np.flatnonzero(rows_in_time(self._index, self._cue) & shown)
         if len(in_time):
-            told = order_in_time(self._index, in_time, self._cue.spans, CANDIDATES)
-            rows = np.union1d(rows, told).astype(np.int64)
+            in_order = order_in_time(self._index, in_time, self._cue.spans, CANDIDATES)
+            rows = np.union1d(rows, in_order).astype(np.int64)
         named = rows_about(self._index, self._cue_names)
         targets = set(named)
         # Only documents have leads: without any among the candidates, names need not be searched.

@@ -127,27 +127,27 @@ def _combine(times: Sequence[NamedTime], tags: str) -> list[NamedTime]:
     return combined
 
 
-def _join(one: NamedTime, other: NamedTime) -> NamedTime | None:
+def _join(named: NamedTime, other: NamedTime) -> NamedTime | None:
     """Return the time that fulfils both; None if both say the same part of it differently."""
     for name in ("yearly", "weekday", "day", "year"):
-        if getattr(one, name) is not None and getattr(other, name) is not None:
+        if getattr(named, name) is not None and getattr(other, name) is not None:
             return None
-    fixed = one.fixed or other.fixed
-    if one.fixed is not None and other.fixed is not None:
-        fixed = (max(one.fixed[0], other.fixed[0]), min(one.fixed[1], other.fixed[1]))
+    fixed = named.fixed or other.fixed
+    if named.fixed is not None and other.fixed is not None:
+        fixed = (max(named.fixed[0], other.fixed[0]), min(named.fixed[1], other.fixed[1]))
         if fixed[0] >= fixed[1]:
             return None
     return NamedTime(
-        min(one.first, other.first),
-        max(one.end, other.end),
+        min(named.first, other.first),
+        max(named.end, other.end),
         fixed,
-        one.yearly or other.yearly,
-        one.year or other.year,
-        one.which or other.which,
-        one.weekday if one.weekday is not None else other.weekday,
-        one.day or other.day,
+        named.yearly or other.yearly,
+        named.year or other.year,
+        named.which or other.which,
+        named.weekday if named.weekday is not None else other.weekday,
+        named.day or other.day,
         None,
-        one.with_night or other.with_night,
+        named.with_night or other.with_night,
     )
 
 

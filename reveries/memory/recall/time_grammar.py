@@ -49,7 +49,7 @@ class NamedTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PhraseMatch:
     """A match of a rule."""
 
     first: int
@@ -63,8 +63,8 @@ class Found:
 
     def token(self, tags: str, place: int = 0) -> Token | None:
         """Return the first (or a later) token that has one of `tags`."""
-        found = [token for token in self.tokens if token.tag in tags]
-        return found[place] if len(found) > place else None
+        matches = [token for token in self.tokens if token.tag in tags]
+        return matches[place] if len(matches) > place else None
 
     def number(self, tags: str, place: int = 0) -> int:
         """Return the number of such a token; 0 if there is none."""
@@ -106,45 +106,45 @@ def add_months(moment: datetime, months: int) -> datetime:
 # --- what the rules make ---------------------------------------------------------------------------------------------
 
 
-def _day_of_month(found: Found) -> NamedTime | None:
-    day, month = found.number("do"), found.number("Mm")
-    return found.time(yearly=partial(_one_day, month=month, day=day), year=found.year)
+def _day_of_month(phrase: PhraseMatch) -> NamedTime | None:
+    day, month = phrase.number("do"), phrase.number("Mm")
+    return phrase.time(yearly=partial(_one_day, month=month, day=day), year=phrase.year)
 
 
 def _one_day(year: int, month: int, day: int) -> calendar_days.DateSpan:
     return calendar_days.one_day(date(year, month, day))
 
 
-def _month_day(found: Found) -> NamedTime | None:
-    month = found.token("Mm")
+def _month_day(phrase: PhraseMatch) -> NamedTime | None:
+    month = phrase.token("Mm")
     is_word = month is not None and month.value in _MONTHS_THAT_ARE_WORDS and not month.is_capital
-    is_sure = found.token("o") or found.year or not is_word
-    return _day_of_month(found) if is_sure and not (found.following[:1] == "x" and not found.token("oy")) else None
+    is_sure = phrase.token("o") or phrase.year or not is_word
+    return _day_of_month(phrase) if is_sure and not (phrase.following[:1] == "x" and not phrase.token("oy")) else None
 
 
-def _days_of_month(found: Found) -> NamedTime | None:
-    first, last, month = found.number("do"), found.number("do", 1), found.number("Mm")
+def _days_of_month(phrase: PhraseMatch) -> NamedTime | None:
+    first, last, month = phrase.number("do"), phrase.number("do", 1), phrase.number("Mm")
 
     def span(year: int) -> calendar_days.DateSpan:
         return date(year, month, first), date(year, month, last) + DAY
 
-    return found.time(yearly=span, year=found.year) if first < last else None
+    return phrase.time(yearly=span, year=phrase.year) if first < last else None
 
 
-def _month(found: Found) -> NamedTime | None:
-    month = found.number("Mm")
-    return found.time(yearly=partial(calendar_days.month_span, month=month), year=found.year, which=found.which)
+def _month(phrase: PhraseMatch) -> NamedTime | None:
+    month = phrase.number("Mm")
+    return phrase.time(yearly=partial(calendar_days.month_span, month=month), year=phrase.year, which=phrase.which)
 
 
-def _part_of_month(found: Found) -> NamedTime | None:
-    part = found.token("EFZ")
-    month = found.number("Mm")
+def _part_of_month(phrase: PhraseMatch) -> NamedTime | None:
+    part = phrase.token("EFZ")
+    month = phrase.number("Mm")
     yearly = partial(calendar_days.part_of_month, month=month, part=part.tag if part else "E")
-    return found.time(yearly=yearly, year=found.year)
+    return phrase.time(yearly=yearly, year=phrase.year)
 
 
-def _week_of_month(found: Found) -> NamedTime | None:
-    number, month, unit = found.number("o"), found.number("Mm"), found.token("UKW")
+def _week_of_month(phrase: PhraseMatch) -> NamedTime | None:
+    number, month, unit = phrase.number("o"), phrase.number("Mm"), phrase.token("UKW")
     if unit is None or (number > 5 and unit.value != "d 1"):
         return None
     if unit.tag == "W":
@@ -158,40 +158,40 @@ def _week_of_month(found: Found) -> NamedTime | None:
         yearly = partial(calendar_days.week_of_month, month=month, number=number)
     else:
         return None
-    return found.time(yearly=yearly, year=found.year)
+    return phrase.time(yearly=yearly, year=phrase.year)
 
 
-def _season(found: Found) -> NamedTime | None:
-    yearly = partial(calendar_days.season_span, month=found.number("S"))
-    return found.time(yearly=yearly, year=found.year, which=found.which)
+def _season(phrase: PhraseMatch) -> NamedTime | None:
+    yearly = partial(calendar_days.season_span, month=phrase.number("S"))
+    return phrase.time(yearly=yearly, year=phrase.year, which=phrase.which)
 
 
-def _feast(found: Found) -> NamedTime | None:
-    token = found.token("H")
-    is_object = found.following[:1] == "x" and (found.token("t") or not found.token("iLTXy"))
+def _feast(phrase: PhraseMatch) -> NamedTime | None:
+    token = phrase.token("H")
+    is_object = phrase.following[:1] == "x" and (phrase.token("t") or not phrase.token("iLTXy"))
     if token is None or is_object:
         return None
-    return found.time(yearly=calendar_days.FEASTS[token.value], year=found.year, which=found.which)
+    return phrase.time(yearly=calendar_days.FEASTS[token.value], year=phrase.year, which=phrase.which)
 
 
-def _relative_day(found: Found) -> NamedTime | None:
-    token = found.token("RN")
-    start, end = day_span(found.now + found.number("RN") * DAY)
+def _relative_day(phrase: PhraseMatch) -> NamedTime | None:
+    token = phrase.token("RN")
+    start, end = day_span(phrase.now + phrase.number("RN") * DAY)
     is_night = token is not None and token.tag == "N"
-    return found.time(fixed=(start, end + _NIGHT_ENDS if is_night else end))
+    return phrase.time(fixed=(start, end + _NIGHT_ENDS if is_night else end))
 
 
-def _this_part(found: Found) -> NamedTime | None:
-    back = DAY if found.which == "L" else 0 * DAY
-    return found.time(fixed=day_span(found.now - back))
+def _this_part(phrase: PhraseMatch) -> NamedTime | None:
+    back = DAY if phrase.which == "L" else 0 * DAY
+    return phrase.time(fixed=day_span(phrase.now - back))
 
 
-def _count(found: Found) -> int:
-    return found.number("dca") or 1
+def _count(phrase: PhraseMatch) -> int:
+    return phrase.number("dca") or 1
 
 
-def _unit(found: Found) -> tuple[str, int]:
-    token = found.token("UK")
+def _unit(phrase: PhraseMatch) -> tuple[str, int]:
+    token = phrase.token("UK")
     if token is None or token.tag == "K":
         return "w", 1
     unit, _, many = token.value.partition(" ")
@@ -206,157 +206,157 @@ def _subtract(now: datetime, unit: str, count: int) -> datetime:
             return now - timedelta(**{{"d": "days", "w": "weeks", "h": "hours", "min": "minutes"}[unit]: count})
 
 
-def _ago(found: Found) -> NamedTime | None:
+def _ago(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "two weeks ago" to the day, week, month or year centred on that time."""
-    unit, many = _unit(found)
-    count = _count(found) * many
-    middle = _subtract(found.now, unit, count)
+    unit, many = _unit(phrase)
+    count = _count(phrase) * many
+    middle = _subtract(phrase.now, unit, count)
     if unit in ("h", "min"):
-        half = (found.now - middle) / 2
-        return found.time(fixed=(middle - half, middle + half))
-    if unit == "d" or found.token("R"):
-        return found.time(fixed=day_span(middle))
+        half = (phrase.now - middle) / 2
+        return phrase.time(fixed=(middle - half, middle + half))
+    if unit == "d" or phrase.token("R"):
+        return phrase.time(fixed=day_span(middle))
     half = {"w": 3, "m": 15, "y": 182}[unit] * DAY
     middle = midnight(middle)
-    return found.time(fixed=(middle - half, middle + half + DAY), middle=middle)
+    return phrase.time(fixed=(middle - half, middle + half + DAY), middle=middle)
 
 
-def _ago_in_two_units(found: Found) -> NamedTime | None:
+def _ago_in_two_units(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "two weeks and three days ago" to that day."""
-    middle = found.now
+    middle = phrase.now
     for place in range(2):
-        unit = found.token("U", place)
+        unit = phrase.token("U", place)
         kind, _, many = unit.value.partition(" ") if unit else ("d", "", "1")
-        middle = _subtract(middle, kind, found.number("dca", place) * int(many))
-    return found.time(fixed=day_span(middle))
+        middle = _subtract(middle, kind, phrase.number("dca", place) * int(many))
+    return phrase.time(fixed=day_span(middle))
 
 
-def _this_time(found: Found) -> NamedTime | None:
+def _this_time(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "this time last year"."""
-    middle = midnight(_subtract(found.now, _unit(found)[0], 1))
-    return found.time(fixed=(middle - 3 * DAY, middle + 4 * DAY), middle=middle)
+    middle = midnight(_subtract(phrase.now, _unit(phrase)[0], 1))
+    return phrase.time(fixed=(middle - 3 * DAY, middle + 4 * DAY), middle=middle)
 
 
-def _weekdays_ago(found: Found) -> NamedTime | None:
-    last = _latest_weekday(found.now, found.number("W"))
-    return found.time(fixed=day_span(last - 7 * (_count(found) - 1) * DAY))
+def _weekdays_ago(phrase: PhraseMatch) -> NamedTime | None:
+    last = _latest_weekday(phrase.now, phrase.number("W"))
+    return phrase.time(fixed=day_span(last - 7 * (_count(phrase) - 1) * DAY))
 
 
-def _rolling(found: Found) -> NamedTime | None:
+def _rolling(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "in the past two weeks"."""
-    unit, many = _unit(found)
-    return found.time(fixed=(_subtract(found.now, unit, _count(found) * many), found.now))
+    unit, many = _unit(phrase)
+    return phrase.time(fixed=(_subtract(phrase.now, unit, _count(phrase) * many), phrase.now))
 
 
-def _which_unit(found: Found) -> NamedTime | None:
+def _which_unit(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve last, this or next week, month, year or weekend; "the week before last"."""
-    which = found.token("LTXB")
-    unit, many = _unit(found)
+    which = phrase.token("LTXB")
+    unit, many = _unit(phrase)
     if which is None or unit in ("d", "h", "min") or many > 1:
         return None
     step = {"B": -2, "L": -1, "T": 0, "X": 1}[which.tag]
-    if which.value == "past" and not found.token("K"):
-        return _rolling(found)
-    monday = midnight(found.now) - found.now.weekday() * DAY + 7 * step * DAY
-    if found.token("K"):
+    if which.value == "past" and not phrase.token("K"):
+        return _rolling(phrase)
+    monday = midnight(phrase.now) - phrase.now.weekday() * DAY + 7 * step * DAY
+    if phrase.token("K"):
         # On a Sunday evening "last weekend" is the one before.
-        return found.time(fixed=(monday + 5 * DAY, monday + 7 * DAY))
+        return phrase.time(fixed=(monday + 5 * DAY, monday + 7 * DAY))
     if unit == "w":
-        return found.time(fixed=(monday, monday + 7 * DAY))
+        return phrase.time(fixed=(monday, monday + 7 * DAY))
     if unit == "m":
-        first = add_months(midnight(found.now).replace(day=1), step)
-        return found.time(fixed=(first, add_months(first, 1)))
-    return found.time(fixed=(datetime(found.now.year + step, 1, 1), datetime(found.now.year + step + 1, 1, 1)))
+        first = add_months(midnight(phrase.now).replace(day=1), step)
+        return phrase.time(fixed=(first, add_months(first, 1)))
+    return phrase.time(fixed=(datetime(phrase.now.year + step, 1, 1), datetime(phrase.now.year + step + 1, 1, 1)))
 
 
-def _in_past_unit(found: Found) -> NamedTime | None:
+def _in_past_unit(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "in the last week", which English says of the days up to now."""
-    return _rolling(found) if found.language == "en" and not found.token("K") else _which_unit(found)
+    return _rolling(phrase) if phrase.language == "en" and not phrase.token("K") else _which_unit(phrase)
 
 
-def _weekend(found: Found) -> NamedTime | None:
-    monday = midnight(found.now) - found.now.weekday() * DAY
-    first = monday + 5 * DAY if found.now.weekday() >= 5 else monday - 2 * DAY
-    return found.time(fixed=(first, first + 2 * DAY))
+def _weekend(phrase: PhraseMatch) -> NamedTime | None:
+    monday = midnight(phrase.now) - phrase.now.weekday() * DAY
+    first = monday + 5 * DAY if phrase.now.weekday() >= 5 else monday - 2 * DAY
+    return phrase.time(fixed=(first, first + 2 * DAY))
 
 
 def _latest_weekday(now: datetime, weekday: int) -> datetime:
     return midnight(now) - ((now.weekday() - weekday) % 7 or 7) * DAY
 
 
-def _weekday(found: Found) -> NamedTime | None:
-    token, which = found.token("Ww"), found.token("LTXB")
+def _weekday(phrase: PhraseMatch) -> NamedTime | None:
+    token, which = phrase.token("Ww"), phrase.token("LTXB")
     if token is None or token.value.endswith("*"):
         return None
     weekday = int(token.value)
     if which is None or which.tag == "L":
-        return found.time(weekday=weekday, which="L" if which else "")
-    monday = midnight(found.now) - found.now.weekday() * DAY
+        return phrase.time(weekday=weekday, which="L" if which else "")
+    monday = midnight(phrase.now) - phrase.now.weekday() * DAY
     days = {
-        "B": _latest_weekday(found.now, weekday) - 7 * DAY,
+        "B": _latest_weekday(phrase.now, weekday) - 7 * DAY,
         "T": monday + weekday * DAY,
-        "X": midnight(found.now) + ((weekday - found.now.weekday()) % 7 or 7) * DAY,
+        "X": midnight(phrase.now) + ((weekday - phrase.now.weekday()) % 7 or 7) * DAY,
     }
-    return found.time(fixed=day_span(days[which.tag]))
+    return phrase.time(fixed=day_span(days[which.tag]))
 
 
-def _weekday_and_number(found: Found) -> NamedTime | None:
+def _weekday_and_number(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "Saturday the 14th"."""
-    is_sure = found.token("o") or found.language != "en" or found.token("t")
-    weekday = found.token("Ww")
-    if weekday is None or weekday.value.endswith("*") or (not is_sure and found.following[:1] == "x"):
+    is_sure = phrase.token("o") or phrase.language != "en" or phrase.token("t")
+    weekday = phrase.token("Ww")
+    if weekday is None or weekday.value.endswith("*") or (not is_sure and phrase.following[:1] == "x"):
         return None
-    day = found.number("do")
-    return found.time(weekday=int(weekday.value), day=day) if 1 <= day <= 31 else None
+    day = phrase.number("do")
+    return phrase.time(weekday=int(weekday.value), day=day) if 1 <= day <= 31 else None
 
 
-def _numbered_day(found: Found) -> NamedTime | None:
+def _numbered_day(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "on the 14th", but not "on the 14th floor"."""
-    token = found.token("do")
+    token = phrase.token("do")
     if token is None or not 1 <= int(token.value) <= 31:
         return None
-    if token.text.isalpha() and not found.token("isub"):
+    if token.text.isalpha() and not phrase.token("isub"):
         return None
-    if found.language == "en" and token.tag == "d":
+    if phrase.language == "en" and token.tag == "d":
         return None
     is_followed = (
-        not found.following or found.following[0] in "?.,viPhse-:" or re.match(r"qt?[LTXM]|[LTX]U", found.following)
+        not phrase.following or phrase.following[0] in "?.,viPhse-:" or re.match(r"qt?[LTXM]|[LTX]U", phrase.following)
     )
-    return found.time(day=int(token.value)) if is_followed else None
+    return phrase.time(day=int(token.value)) if is_followed else None
 
 
-def _year(found: Found) -> NamedTime | None:
-    year = found.number("y")
-    return found.time(fixed=(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+def _year(phrase: PhraseMatch) -> NamedTime | None:
+    year = phrase.number("y")
+    return phrase.time(fixed=(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
 
 
-def _figures(found: Found) -> NamedTime | None:
+def _figures(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve a date in figures. If only one order of day and month is possible, it is that one."""
-    token = found.token("DzY")
+    token = phrase.token("DzY")
     numbers = [int(part) for part in re.findall(r"\d+", token.text)] if token else []
-    weekday = found.token("Ww")
+    weekday = phrase.token("Ww")
     if token is None or (weekday is not None and weekday.value.endswith("*")):
         return None
     if token.tag == "Y":
         year, month = numbers
-        return found.time(yearly=partial(calendar_days.month_span, month=month), year=year)
+        return phrase.time(yearly=partial(calendar_days.month_span, month=month), year=year)
     if len(re.match(r"\d+", token.text).group()) == 4:  # type: ignore[union-attr]
-        return found.time(yearly=partial(_one_day, month=numbers[1], day=numbers[2]), year=numbers[0])
+        return phrase.time(yearly=partial(_one_day, month=numbers[1], day=numbers[2]), year=numbers[0])
     first, second, *rest = numbers
     year_given = (rest[0] if rest[0] > 99 else 2000 + rest[0]) if rest else None
-    is_month_first = "\u6708" in token.text or (not found.is_day_first and "." not in token.text)
+    is_month_first = "\u6708" in token.text or (not phrase.is_day_first and "." not in token.text)
     day, month = (second, first) if is_month_first else (first, second)
     if month > 12 >= day:
         day, month = month, day
     own = int(weekday.value) if weekday else None
-    return found.time(yearly=partial(_one_day, month=month, day=day), year=year_given, weekday=own)
+    return phrase.time(yearly=partial(_one_day, month=month, day=day), year=year_given, weekday=own)
 
 
-def _nothing(_: Found) -> NamedTime | None:
+def _nothing(_: PhraseMatch) -> NamedTime | None:
     return None
 
 
-_Make = Callable[[Found], NamedTime | None]
+_Make = Callable[[PhraseMatch], NamedTime | None]
 RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
     (re.compile(pattern), make)
     for pattern, make in (
@@ -403,7 +403,7 @@ def find_times(text: TaggedText, now: datetime, *, is_day_first: bool) -> list[N
             match = pattern.match(tags, place)
             if match is None or (best is not None and match.end() <= best.end):
                 continue
-            found = Found(
+            phrase = PhraseMatch(
                 place,
                 match.end(),
                 text.tokens[place : match.end()],
@@ -416,7 +416,7 @@ def find_times(text: TaggedText, now: datetime, *, is_day_first: bool) -> list[N
                 skipped = match.end() - place
                 continue
             try:
-                best = make(found) or best
+                best = make(phrase) or best
             except (ValueError, OverflowError):
                 continue
         if best is not None and skipped == 1:

@@ -104,10 +104,10 @@ def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tup
     longest = language.longest.get(words[place].value, 0)
     for length in range(min(longest, len(words) - place), 0, -1):
         part = words[place : place + length]
-        known = language.phrases.get(tuple(token.value for token in part))
-        if known is not None and (length > 1 or part[0].tag == "x"):
+        meaning = language.phrases.get(tuple(token.value for token in part))
+        if meaning is not None and (length > 1 or part[0].tag == "x"):
             text = " ".join(token.text for token in part)
-            return Token(*known, part[0].start, part[-1].end, text, part[0].is_capital), length
+            return Token(*meaning, part[0].start, part[-1].end, text, part[0].is_capital), length
     return words[place], 1
 
 

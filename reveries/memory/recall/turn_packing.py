@@ -120,22 +120,22 @@ def pack_turns(
     homes: Sequence[str],
     vectors: Mapping[str, Vector],
     dimensions: int,
-    known: PackedTurns | None = None,
+    packed: PackedTurns | None = None,
     known_rows: Int64 | None = None,
 ) -> PackedTurns:
     """Build the index of `turns`, which belong to the episodes `homes`, as adding them one by one would.
 
-    Turns that are unchanged in `known`, an earlier index with vectors of the same model, are copied from there, because
+    Turns that are unchanged in `packed`, an earlier index with vectors of the same model, are copied from it, because
     reading a text again takes a hundred times as long. `known_rows` is the result of `find_known_rows` if the caller
-    has it. `vectors` holds the vectors that are not in `known`.
+    has it. `vectors` holds the vectors that are not in `packed`.
     """
     marks, speakers, conversations = _build_marks(turns)
     previous, following = _link_neighbours(marks)
-    read = _TurnTexts(turns, known, known_rows)
+    read = _TurnTexts(turns, packed, known_rows)
     values, scales = _quantise_vectors([vectors.get(turn.id) for turn in turns], dimensions)
-    if known is not None:
+    if packed is not None:
         bare = read.taken[~values[read.taken].any(axis=1)]
-        values[bare], scales[bare] = known.values[read.old_of[bare]], known.scales[read.old_of[bare]]
+        values[bare], scales[bare] = packed.values[read.old_of[bare]], packed.scales[read.old_of[bare]]
     rows = Int8Rows.interpreted(values, scales)
     return PackedTurns(
         ids=[turn.id for turn in turns],
@@ -154,61 +154,61 @@ def pack_turns(
     )
 
 
-def find_known_rows(turns: Sequence[Turn], known: PackedTurns) -> Int64:
-    """Return the row in `known` of each turn that is unchanged there; -1 for the others."""
-    live = known.live.tolist()
-    row_of = {turn_id: row for row, turn_id in enumerate(known.ids) if live[row]}
+def find_known_rows(turns: Sequence[Turn], packed: PackedTurns) -> Int64:
+    """Return the row in `packed` of each turn that is unchanged there; -1 for the others."""
+    live = packed.live.tolist()
+    row_of = {turn_id: row for row, turn_id in enumerate(packed.ids) if live[row]}
     rows = (row_of.get(turn.id, -1) for turn in turns)
     return np.fromiter(
-        (row if row >= 0 and known.lazy_turns(row) == turn else -1 for row, turn in zip(rows, turns, strict=True)),
+        (row if row >= 0 and packed.lazy_turns(row) == turn else -1 for row, turn in zip(rows, turns, strict=True)),
         dtype=np.int64,
         count=len(turns),
     )
 
 
 class _TurnTexts:
-    """Terms, surface features and subjects of `turns`, computed only for those that are not in `known`."""
+    """Terms, surface features and subjects of `turns`, computed only for those that are not in `packed`."""
 
-    def __init__(self, turns: Sequence[Turn], known: PackedTurns | None, known_rows: Int64 | None) -> None:
+    def __init__(self, turns: Sequence[Turn], packed: PackedTurns | None, known_rows: Int64 | None) -> None:
         count = len(turns)
         none = np.full(count, -1, dtype=np.int64)
         self.old_of = none
-        if known is not None:
-            self.old_of = known_rows if known_rows is not None else find_known_rows(turns, known)
+        if packed is not None:
+            self.old_of = known_rows if known_rows is not None else find_known_rows(turns, packed)
         self.taken = np.flatnonzero(self.old_of >= 0)
         fresh = np.flatnonzero(self.old_of < 0).tolist()
         self.surface: NDArray[np.void] = np.zeros(count, dtype=SURFACE)
         self.surface[fresh] = np.array([surface_features(turns[row].text) for row in fresh], dtype=SURFACE)
-        self.vocabulary = list(known.words.vocabulary) if known else []
+        self.vocabulary = list(packed.words.vocabulary) if packed else []
         self.about: dict[str, list[int]] = {}
         numbers = {term: number for number, term in enumerate(self.vocabulary)}
         read = {row: [numbers.setdefault(term, len(numbers)) for term in read_terms(turns[row])] for row in fresh}
         self.vocabulary = list(numbers)
         lengths = np.zeros(count, dtype=np.int64)
         lengths[fresh] = [len(read[row]) for row in fresh]
-        if known:
-            lengths[self.taken] = np.diff(known.words.ends)[self.old_of[self.taken]]
+        if packed:
+            lengths[self.taken] = np.diff(packed.words.ends)[self.old_of[self.taken]]
         self.ends = np.append(0, np.cumsum(lengths)).astype(np.int64)
         self.terms: Int32 = np.zeros(int(self.ends[-1]), dtype=np.int32)
         for row in fresh:
             self.terms[self.ends[row] : self.ends[row + 1]] = read[row]
-        if known:
-            self._copy_known(known, lengths)
+        if packed:
+            self._copy_known(packed, lengths)
         for row in fresh:
             for key in subjects_of(turns[row].text):
                 self.about.setdefault(key, []).append(row)
         for rows in self.about.values():
             rows.sort()
 
-    def _copy_known(self, known: PackedTurns, lengths: Int64) -> None:
+    def _copy_known(self, packed: PackedTurns, lengths: Int64) -> None:
         taken, old = self.taken, self.old_of[self.taken]
-        self.surface[taken] = known.surface[old]
+        self.surface[taken] = packed.surface[old]
         many = lengths[taken]
         within = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        source, target = np.repeat(known.words.ends[old], many) + within, np.repeat(self.ends[taken], many) + within
-        self.terms[target] = known.words.terms[source]
+        source, target = np.repeat(packed.words.ends[old], many) + within, np.repeat(self.ends[taken], many) + within
+        self.terms[target] = packed.words.terms[source]
         new_of = dict(zip(old.tolist(), taken.tolist(), strict=True))
-        for key, rows in known.names.about.items():
+        for key, rows in packed.names.about.items():
             if kept := [new_of[row] for row in rows if row in new_of]:
                 self.about[key] = kept
 

@@ -319,7 +319,7 @@ class DeepSleep:
         first = experiences[0].id
         await record_change(transaction, self._store, run_id, first, decision.changes, decision.line, counts)
         await record_self_change(transaction, run_id, decision.changes.self_model, now)
-        await transaction.run_many("undo.release", [{"experience_id": one.id} for one in experiences])
+        await transaction.run_many("undo.release", [{"experience_id": experience.id} for experience in experiences])
 
     async def _record_fallbacks(self, current: _DeepPass, parts: Sequence[Part], reason: str) -> None:
         """Record an unusable answer (R-106): the experiences stay unprocessed, and their extract gets less

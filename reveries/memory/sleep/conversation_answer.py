@@ -128,12 +128,12 @@ def check_conversation(
     checked: list[tuple[Part, Abstraction]] = []
     missing: list[Part] = []
     for number, part in enumerate(reading.parts, 1):
-        found = by_number.get(number)
-        if found is None or not found.summary.strip():
+        about_part = by_number.get(number)
+        if about_part is None or not about_part.summary.strip():
             missing.append(part)
         else:
-            cause_id = _cause_id(found.led_by, number, reading, grounds.things)
-            checked.append((part, _check_part(found, part, grounds, cause_id)))
+            cause_id = _cause_id(about_part.led_by, number, reading, grounds.things)
+            checked.append((part, _check_part(about_part, part, grounds, cause_id)))
     if reading.is_foreign or answer.self is None:
         return CheckedConversation(tuple(checked), tuple(missing), None)
     answered = tuple(_check_answered(answer.self.closed, grounds))
@@ -161,18 +161,20 @@ class _Grounds:
     def keep(self, text: str, limit: int) -> str:
         """Return the sentences of `text` whose names and numbers are in the sources, or are a day near it that is
         written out."""
-        kept = (one for one in sentences_of(text) if is_grounded(self._near_days.sub(" ", one), self._source))
+        kept = (
+            sentence for sentence in sentences_of(text) if is_grounded(self._near_days.sub(" ", sentence), self._source)
+        )
         return tidy_line(" ".join(kept), limit)
 
     def quoted(self, quote: str) -> Turn | None:
         """Return the turn that says `quote`."""
-        found = find_quote(quote, self.turns)
-        return found[1] if found is not None else None
+        match = find_quote(quote, self.turns)
+        return match[1] if match is not None else None
 
     def owner_quoted(self, quote: str) -> Turn | None:
         """Return the turn of the owner that says `quote`."""
-        found = find_quote(quote, self._owner_turns)
-        return found[1] if found is not None else None
+        match = find_quote(quote, self._owner_turns)
+        return match[1] if match is not None else None
 
 
 def _check_part(answer: PartAnswer, part: Part, grounds: _Grounds, cause_id: str) -> Abstraction:
@@ -194,8 +196,8 @@ def _check_part(answer: PartAnswer, part: Part, grounds: _Grounds, cause_id: str
 
 
 def _exemplar(quoted: PartQuote, turns: Sequence[Turn]) -> Exemplar | None:
-    found = find_quote(quoted.quote, turns)
-    return make_exemplar(found[0], found[1], tidy_line(quoted.why, 120)) if found is not None else None
+    match = find_quote(quoted.quote, turns)
+    return make_exemplar(match[0], match[1], tidy_line(quoted.why, 120)) if match is not None else None
 
 
 def _cause_id(led_by: str, number: int, reading: Reading, things: KnownThings) -> str:
@@ -232,12 +234,14 @@ def _check_facts(answers: Iterable[FactStated], grounds: _Grounds) -> Iterator[N
             yield NewFact(text, since, tuple(replaced), unit, turn.said_at)
 
 
-def _check_ends(answers: Iterable[EndOfKnown], known: Mapping[str, str], grounds: _Grounds) -> Iterator[StatementDay]:
+def _check_ends(
+    answers: Iterable[EndOfKnown], statements: Mapping[str, str], grounds: _Grounds
+) -> Iterator[StatementDay]:
     """Yield the known statements that end, each with the time of the words that end it."""
     for answer in answers:
         turn = grounds.quoted(answer.quote)
-        if answer.id in known and turn is not None:
-            yield StatementDay(known[answer.id], turn.said_at, turn.said_at)
+        if answer.id in statements and turn is not None:
+            yield StatementDay(statements[answer.id], turn.said_at, turn.said_at)
 
 
 def _check_answered(answers: Iterable[EndOfKnown], grounds: _Grounds) -> Iterator[WaitingNote]:

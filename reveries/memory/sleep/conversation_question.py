@@ -66,14 +66,14 @@ def conversation_question(asker: Asker, reading: Reading, earlier: Sequence[Epis
     if not reading.is_foreign:
         rules += "\n\n" + prompt("sleep_self", mind=asker.mind, owner=asker.owner, salience=f"{asker.least_salience:g}")
     things = known_things(asker, earlier)
-    known = "" if reading.is_foreign else _known_text(asker, things)
+    known_text = "" if reading.is_foreign else _known_text(asker, things)
     before = [
-        f"{name} ({format_day(one.created_at)}): {tidy_line(one.summary, _EARLIER_CHARS)}"
-        for name, one in things.earlier.items()
+        f"{name} ({format_day(episode.created_at)}): {tidy_line(episode.summary, _EARLIER_CHARS)}"
+        for name, episode in things.earlier.items()
     ]
     blocks = [
         f"Today is {format_day(asker.now)}.",
-        *([known] if known else []),
+        *([known_text] if known_text else []),
         *(["Earlier:\n" + fence_text("\n".join(before))] if before else []),
         "What happened:\n" + fence_text(reading_text(reading, (asker.owner, asker.mind), room.text_tokens)),
     ]
@@ -90,7 +90,7 @@ def reading_text(reading: Reading, names: Sequence[str], most_tokens: int) -> st
     """Return the numbered parts as the model reads them: whole turns, each with its speaker and time, below the day on
     which it was said. No line within a turn can pass for another turn, a part or a day (F1, F3)."""
     numbered = [(f"[{number}]", part) for number, part in enumerate(reading.parts, 1)]
-    entries = [(turn, mark) for mark, part in [*numbered, *((_NOT_ASKED, one) for one in reading.beside)]
+    entries = [(turn, mark) for mark, part in [*numbered, *((_NOT_ASKED, unasked) for unasked in reading.beside)]
                for turn in part.turns]  # fmt: skip
     entries.sort(key=lambda entry: (entry[0].said_at, entry[0].position))
     thoughts = {
@@ -171,7 +171,7 @@ def _known_text(asker: Asker, things: KnownThings) -> str:
 def known_texts(asker: Asker, earlier: Sequence[Episode]) -> tuple[str, ...]:
     """Return the texts that the question shows besides what happened: what an answer may take names from."""
     things = known_things(asker, earlier)
-    return (asker.owner, asker.mind, _known_text(asker, things), *(one.summary for one in earlier))
+    return (asker.owner, asker.mind, _known_text(asker, things), *(episode.summary for episode in earlier))
 
 
 def conversation_schema(*, has_self: bool) -> Mapping[str, object]:

@@ -81,15 +81,18 @@ def select_dormant_episodes(
     of the least reachable as are above the limit (`least_reachable_ids` of the graph).
     """
     episodes = list(candidates)
-    due = sorted((one for one in episodes if should_go_dormant(one, now, settings)), key=_idle_order)
+    due = sorted((episode for episode in episodes if should_go_dormant(episode, now, settings)), key=_idle_order)
     due = due[: int(min(len(due), max_changes_at_once(live_count, settings)))]
-    faded = tuple(Dormancy(one.id, now, FADED) for one in due)
+    faded = tuple(Dormancy(episode.id, now, FADED) for episode in due)
     excess = live_count - len(due) - settings.live_episodes
     if excess <= 0:
         return faded
-    due_ids = {one.id for one in due}
-    staying = (one for one in episodes if one.id not in due_ids)
-    return (*faded, *(Dormancy(one.id, now, LIMIT) for one in heapq.nsmallest(excess, staying, key=_reach_order)))
+    due_ids = {episode.id for episode in due}
+    staying = (episode for episode in episodes if episode.id not in due_ids)
+    return (
+        *faded,
+        *(Dormancy(episode.id, now, LIMIT) for episode in heapq.nsmallest(excess, staying, key=_reach_order)),
+    )
 
 
 def _idle_order(episode: Episode) -> tuple[float, str]:

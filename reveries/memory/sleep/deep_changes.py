@@ -40,7 +40,7 @@ class DeepenedExperience:
 def rewrite_episode(home: Episode, abstraction: Abstraction, experiences: Sequence[Experience]) -> Episode:
     """Return `home` with the model's abstraction of some of its experiences: quotes are appended, never rewritten
     (R-73); the summary keeps what it says of the other experiences."""
-    is_alone = set(home.experience_ids) <= {one.id for one in experiences} and home.depth == "light"
+    is_alone = set(home.experience_ids) <= {experience.id for experience in experiences} and home.depth == "light"
     summary = abstraction.summary or home.summary
     is_first = home.depth == "light"
     # Mean of the heuristic and the model's value (a departure from RA-15): a small model rates some important facts as
@@ -64,7 +64,9 @@ def deepen_episode(
     """Do steps 3 to 5 and 7 of R-103: find the closest episode, merge into it (if allowed) or rewrite this one, link
     it, and mark the experiences as processed."""
     processed = ChangeSet(
-        processed=tuple(ProcessedExperience(one.id, abstraction.salience, one.valence) for one in experiences)
+        processed=tuple(
+            ProcessedExperience(experience.id, abstraction.salience, experience.valence) for experience in experiences
+        )
     )
     episode = rewrite_episode(home, abstraction, experiences)
     target = find_merge_target(graph, episode, vector, settings) if may_merge else None

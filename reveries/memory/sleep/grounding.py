@@ -55,9 +55,11 @@ def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     numbers = set(_extract_numbers(source))
     ungrounded = [number for number in _extract_numbers(sentence) if number not in numbers]
     if not _has_capital_nouns(source):
-        known = {_bare_word(word) for word in _WORD.findall(source)}
+        source_words = {_bare_word(word) for word in _WORD.findall(source)}
         ungrounded += [
-            name for name in _names(sentence, is_english=_is_english(source)) if not _is_known(_bare_word(name), known)
+            name
+            for name in _names(sentence, is_english=_is_english(source))
+            if not _is_known(_bare_word(name), source_words)
         ]
     return tuple(ungrounded)
 
@@ -103,11 +105,11 @@ def _bare_word(word: str) -> str:
     return re.sub(r"['\u2019]\w*$", "", word).casefold()
 
 
-def _is_known(name: str, known: set[str]) -> bool:
-    if name in known:
+def _is_known(name: str, source_words: set[str]) -> bool:
+    if name in source_words:
         return True
     stem = name[: max(3, len(name) - _ENDING_CHARS)]
-    return any(word.startswith(stem) and abs(len(word) - len(name)) <= _ENDING_CHARS for word in known)
+    return any(word.startswith(stem) and abs(len(word) - len(name)) <= _ENDING_CHARS for word in source_words)
 
 
 def _has_capital_nouns(text: str) -> bool:

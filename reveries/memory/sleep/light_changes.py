@@ -84,7 +84,7 @@ class LightChanges:
             processed=tuple(
                 ProcessedExperience(piece.experience.id, piece.experience.salience, piece.experience.valence)
                 for piece in pieces
-                if piece.experience.id not in {one.experience.id for one in kept}
+                if piece.experience.id not in {kept_piece.experience.id for kept_piece in kept}
             ),
         )
 
@@ -207,9 +207,13 @@ class LightChanges:
 
     def _predecessor(self, episode: Episode) -> Episode | None:
         graphs = (self._live.graph, self._draft)
-        earlier = [one for graph in graphs if (one := find_predecessor(graph, episode)) is not None]
-        own = [one for one in earlier if one.conversation_id and one.conversation_id == episode.conversation_id]
-        latest = max(own or earlier, key=lambda one: one.created_at, default=None)
+        earlier = [predecessor for graph in graphs if (predecessor := find_predecessor(graph, episode)) is not None]
+        own = [
+            candidate
+            for candidate in earlier
+            if candidate.conversation_id and candidate.conversation_id == episode.conversation_id
+        ]
+        latest = max(own or earlier, key=lambda candidate: candidate.created_at, default=None)
         return None if latest is None else self._get_episode(latest.id)
 
     def _open_run(self, piece: Piece) -> Run | None:
@@ -225,10 +229,10 @@ class LightChanges:
 
     def _find_near(self, vector: Vector, without: set[str]) -> list[tuple[Episode, float]]:
         drafted = nearest_episodes(self._draft, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without)
-        known = nearest_episodes(
+        remembered = nearest_episodes(
             self._live.graph, vector, _NEAR_COUNT, EMOTIONAL_COSINE, without | {e.id for e, _ in drafted}
         )
-        return sorted([*drafted, *known], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
+        return sorted([*drafted, *remembered], key=lambda pair: (-pair[1], pair[0].id))[:_NEAR_COUNT]
 
     def _shared_name_links(self, episode: Episode) -> tuple[Link, ...]:
         """Return links in both directions to episodes, live or of this batch, that share a rare name with it."""
@@ -251,7 +255,7 @@ class LightChanges:
         self._draft.apply(ChangeSet(episodes=(episode,), vectors=vectors))
 
 
-def _word_overlap(one: str, other: str) -> float:
+def _word_overlap(text: str, other: str) -> float:
     """Return the share of all words of two texts that both contain."""
-    terms, other_terms = set(terms_of(one)), set(terms_of(other))
+    terms, other_terms = set(terms_of(text)), set(terms_of(other))
     return len(terms & other_terms) / len(terms | other_terms) if terms | other_terms else 1.0

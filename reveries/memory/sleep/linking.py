@@ -110,7 +110,9 @@ def causal_link(graph: MemoryGraph, cause_id: str, effect_id: str) -> tuple[Link
 def both_ways(links: Iterable[Link]) -> tuple[Link, ...]:
     """Return each link followed by its reverse."""
     return tuple(
-        one for link in links for one in (link, replace(link, source_id=link.target_id, target_id=link.source_id))
+        directed
+        for link in links
+        for directed in (link, replace(link, source_id=link.target_id, target_id=link.source_id))
     )
 
 

@@ -32,9 +32,11 @@ def find_merge_target(graph: MemoryGraph, episode: Episode, vector: Vector, sett
     return other if is_same_conversation or hours <= settings.merge_window_hours else None
 
 
-def _has_same_trust(one: Episode, other: Episode) -> bool:
+def _has_same_trust(episode: Episode, other: Episode) -> bool:
     """Whether both have the same taint and the same origin (F1)."""
-    return not gates.is_enforced(gates.Gate.MERGE) or (one.tainted == other.tainted and one.origin == other.origin)
+    return not gates.is_enforced(gates.Gate.MERGE) or (
+        episode.tainted == other.tainted and episode.origin == other.origin
+    )
 
 
 def merge_episodes(target: Episode, source: Episode) -> Episode:
@@ -87,8 +89,8 @@ def merge_change_set(graph: MemoryGraph, target: Episode, source: Episode, vecto
 
 def append_exemplars(old: tuple[Exemplar, ...], new: Iterable[Exemplar]) -> tuple[Exemplar, ...]:
     """Return `old` unchanged, then the exemplars of `new` that are not in it (R-73)."""
-    known = {(quoted.quote, quoted.turn_id) for quoted in old}
-    return (*old, *(quoted for quoted in new if (quoted.quote, quoted.turn_id) not in known))
+    old_quotes = {(quoted.quote, quoted.turn_id) for quoted in old}
+    return (*old, *(quoted for quoted in new if (quoted.quote, quoted.turn_id) not in old_quotes))
 
 
 def unite_texts(old: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:

@@ -140,7 +140,9 @@ class ExperienceDecision:
         """The same number because of untrusted text, counted separately so that it cannot use up the allowance of the
         owner's words."""
         merged = len(self.changes.retired) if self.is_foreign else 0
-        return merged + sum(one.kind == UPDATE and one.is_later_untrusted for one in self.changes.conflicts)
+        return merged + sum(
+            conflict.kind == UPDATE and conflict.is_later_untrusted for conflict in self.changes.conflicts
+        )
 
     @property
     def own_merges(self) -> tuple[Retirement, ...]:
@@ -148,7 +150,9 @@ class ExperienceDecision:
 
     @property
     def own_updates(self) -> tuple[Conflict, ...]:
-        return tuple(one for one in self.changes.conflicts if one.kind == UPDATE and one.is_earlier_trusted)
+        return tuple(
+            conflict for conflict in self.changes.conflicts if conflict.kind == UPDATE and conflict.is_earlier_trusted
+        )
 
 
 class DecisionContext(Protocol):
@@ -245,8 +249,8 @@ async def _interpret_conversation(
 def _earlier_episodes(reading: Reading, graph: MemoryGraph) -> tuple[Episode, ...]:
     """Return earlier episodes that may have led to what is read; tainted ones only with untrusted text."""
     own = {part.home.id for part in (*reading.parts, *reading.beside)}
-    found = [cause for part in reading.parts for cause in possible_causes(graph, part.home) if cause.id not in own]
-    trusted = [cause for cause in found if reading.is_foreign or not cause.tainted]
+    causes = [cause for part in reading.parts for cause in possible_causes(graph, part.home) if cause.id not in own]
+    trusted = [cause for cause in causes if reading.is_foreign or not cause.tainted]
     return tuple({cause.id: cause for cause in trusted}.values())[:_MOST_EARLIER]
 
 

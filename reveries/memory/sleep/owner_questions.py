@@ -63,8 +63,8 @@ def merge_question_text(decision: ExperienceDecision, spent: int, graph: MemoryG
         if (source := graph.get(entry.episode_id)) is not None and (target := graph.get(entry.merged_into)) is not None
     ]
     actions += [
-        f"rank \u201c{one_line(one.earlier.quote, 80)}\u201d under \u201c{one_line(one.later.quote, 80)}\u201d"
-        for one in decision.own_updates
+        f"rank \u201c{one_line(update.earlier.quote, 80)}\u201d under \u201c{one_line(update.later.quote, 80)}\u201d"
+        for update in decision.own_updates
     ]
     return (
         f"This pass has merged away or superseded {spent} of {len(graph) + spent} episodes, the most it may. "
@@ -78,7 +78,7 @@ async def store_question(transaction: Transaction, question: Question, now: floa
     answer = _StoredAnswer(
         understood.abstraction,
         about_self=understood.about_self,
-        experience_ids=tuple(one.id for one in understood.experiences),
+        experience_ids=tuple(experience.id for experience in understood.experiences),
     )
     named = {
         "run_id": question.run_id,
@@ -148,7 +148,7 @@ def _find_conflict(store: MemoryStore, id_or_prefix: str) -> Conflict:
     conflicts = store.live.claims.conflicts
     if id_or_prefix in conflicts:
         return conflicts[id_or_prefix]
-    matches = [one for one in conflicts.values() if id_or_prefix and one.id.startswith(id_or_prefix)]
+    matches = [conflict for conflict in conflicts.values() if id_or_prefix and conflict.id.startswith(id_or_prefix)]
     if len(matches) != 1:
         problem = "More than one contradiction begins" if matches else "There is no contradiction that begins"
         raise NotFoundError(f"{problem} with {id_or_prefix}.", advice="To list them: reveries memory contradictions")

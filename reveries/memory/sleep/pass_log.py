@@ -176,7 +176,9 @@ def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
     for name in (name for name in LIST_FIELDS if name != "patterns"):
         lines += _list_lines(name, getattr(before, name), getattr(after, name))
     was = [f"{pattern.description} ({pattern.confidence:.2f})" for pattern in before.patterns]
-    lines += _list_lines("patterns", was, [f"{one.description} ({one.confidence:.2f})" for one in after.patterns])
+    lines += _list_lines(
+        "patterns", was, [f"{pattern.description} ({pattern.confidence:.2f})" for pattern in after.patterns]
+    )
     return tuple(lines)
 
 

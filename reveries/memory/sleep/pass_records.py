@@ -68,8 +68,12 @@ class EpisodeChange(msgspec.Struct, frozen=True, omit_defaults=True):
     def added_quotes(self) -> tuple[str, ...]:
         """The quotes that were added."""
         quotes = self.lists.get("exemplars", Splice())
-        known = {(one.quote, one.turn_id) for one in _exemplars(quotes.old)}
-        return tuple(one.quote for one in _exemplars(quotes.new) if (one.quote, one.turn_id) not in known)
+        old_quotes = {(exemplar.quote, exemplar.turn_id) for exemplar in _exemplars(quotes.old)}
+        return tuple(
+            exemplar.quote
+            for exemplar in _exemplars(quotes.new)
+            if (exemplar.quote, exemplar.turn_id) not in old_quotes
+        )
 
     @property
     def is_shown(self) -> bool:
@@ -143,10 +147,10 @@ class PassRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     @property
     def directed_links(self) -> Iterator[tuple[Link, float | None]]:
         """Every changed link, each direction separately, with its strength before."""
-        for one in self.links:
-            yield Link(one.source_id, one.target_id, one.type, one.strength), one.before
-            if one.is_mutual:
-                yield Link(one.target_id, one.source_id, one.type, one.strength), one.before
+        for link in self.links:
+            yield Link(link.source_id, link.target_id, link.type, link.strength), link.before
+            if link.is_mutual:
+                yield Link(link.target_id, link.source_id, link.type, link.strength), link.before
 
 
 def build_pass_record(changes: ChangeSet, before: PriorState) -> PassRecord:
@@ -157,15 +161,16 @@ def build_pass_record(changes: ChangeSet, before: PriorState) -> PassRecord:
     put = {episode.id: episode for episode in changes.episodes}
     return PassRecord(
         removed_ids=changes.removed_ids,
-        episodes=tuple(episode_change(was.get(one.id), one) for one in put.values()),
+        episodes=tuple(episode_change(was.get(episode.id), episode) for episode in put.values()),
         links=_link_changes(changes.links, before.links),
         retired=tuple(
-            RetiredEpisode(one.episode_id, one.merged_into, was.get(one.episode_id)) for one in changes.retired
+            RetiredEpisode(retired.episode_id, retired.merged_into, was.get(retired.episode_id))
+            for retired in changes.retired
         ),
         dormant=changes.dormant,
         light_slept_ids=changes.light_slept_ids,
-        processed_ids=tuple(one.experience_id for one in changes.processed),
-        standings=tuple(_estimate_before(one) for one in before.experiences),
+        processed_ids=tuple(processed.experience_id for processed in changes.processed),
+        standings=tuple(_estimate_before(experience) for experience in before.experiences),
         self_model=None if changes.self_model is None else _keep_changed_fields(changes.self_model),
         claim_ids=tuple(claim.id for claim in changes.claims),
         conflicts=tuple(map(_conflict_record, changes.conflicts)),
@@ -271,7 +276,9 @@ def _conflict_record(conflict: Conflict) -> ConflictRecord:
 
 def _keep_changed_fields(change: SelfModelChange) -> SelfModelChange:
     differ = [
-        one.name for one in fields(SelfModel) if getattr(change.before, one.name) != getattr(change.after, one.name)
+        field.name
+        for field in fields(SelfModel)
+        if getattr(change.before, field.name) != getattr(change.after, field.name)
     ]
     before, after = ({name: getattr(model, name) for name in differ} for model in (change.before, change.after))
     return SelfModelChange(SelfModel(**before), SelfModel(**after), change.reason, change.evidence)

@@ -124,7 +124,8 @@ def deep_question(asker: Asker, turns: Sequence[Turn], earlier: Sequence[Episode
     material = fence_text(turns_text(turns, (asker.owner, asker.mind)))
     if earlier:
         before = [
-            f"{name}: {tidy_line(one.summary, _EARLIER_CHARS)}" for name, one in zip(NAMES, earlier, strict=False)
+            f"{name}: {tidy_line(episode.summary, _EARLIER_CHARS)}"
+            for name, episode in zip(NAMES, earlier, strict=False)
         ]
         material = "Earlier:\n" + fence_text("\n".join(before)) + "\nWhat happened:\n" + material
     material = when_text(asker, turns[0].said_at if turns else 0.0) + material
@@ -188,7 +189,7 @@ def check_deep_answer(
     sources = [
         *prompt_sources(asker, turns[0].said_at if turns else 0.0),
         *(f"{turn.speaker}: {turn.text}" for turn in turns),
-        *(one.summary for one in earlier),
+        *(episode.summary for episode in earlier),
     ]
     summary = tidy_line(keep_grounded(answer.summary, sources), 500) or summary_of(turns)
     kept = [exact for quoted in answer.exemplars if (exact := _find_exemplar(quoted, turns)) is not None]
@@ -204,7 +205,9 @@ def check_deep_answer(
         confidence=round(0.2 + confidence, 3),
         reasoning=tidy_line(keep_grounded(answer.reasoning, sources), 300),
         facts=tuple(answer.facts[:2]),
-        cause_id={name: one.id for name, one in zip(NAMES, earlier, strict=False)}.get(answer.led_by.strip(), ""),
+        cause_id={name: episode.id for name, episode in zip(NAMES, earlier, strict=False)}.get(
+            answer.led_by.strip(), ""
+        ),
         is_foreign=any(turn.tainted or turn.origin.is_tainted for turn in turns) or any(e.tainted for e in earlier),
     )
 
@@ -253,8 +256,8 @@ def clock_time(at: float) -> str:
 
 
 def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
-    found = find_quote(quoted.quote, turns)
-    return make_exemplar(found[0], found[1], tidy_line(quoted.significance, 120)) if found is not None else None
+    match = find_quote(quoted.quote, turns)
+    return make_exemplar(match[0], match[1], tidy_line(quoted.significance, 120)) if match is not None else None
 
 
 def find_quote(quote: str, turns: Sequence[Turn]) -> tuple[str, Turn] | None:

@@ -126,13 +126,13 @@ class WaitingExperiences:
 
     async def _find_homes(self, reading: Reading) -> Reading:
         """Look the episodes up again: what was read before may have merged them."""
-        found = [
+        parts = [
             replace(part, home=home) for part in reading.parts if (home := await self._find_home(part)) is not None
         ]
         beside = [
             replace(part, home=home) for part in reading.beside if (home := await self._find_home(part)) is not None
         ]
-        return replace(reading, parts=_join_by_episode(found), beside=tuple(beside))
+        return replace(reading, parts=_join_by_episode(parts), beside=tuple(beside))
 
     async def _find_home(self, part: Part) -> Episode | None:
         return await find_live_episode(self._store.database, self._store.live, part.experiences[0].id)
@@ -198,7 +198,7 @@ def split_readings(parts: Sequence[Part], room: ReadingRoom) -> list[Reading]:
 def _is_foreign(part: Part) -> bool:
     """Whether someone other than the owner may have influenced what is read (F1)."""
     tainted = any(turn.tainted or turn.origin.is_tainted for turn in part.turns)
-    tainted = tainted or any(one.tainted or one.origin.is_tainted for one in part.experiences)
+    tainted = tainted or any(experience.tainted or experience.origin.is_tainted for experience in part.experiences)
     return tainted and gates.is_enforced(gates.Gate.SELF_WORDS)
 
 
@@ -213,7 +213,7 @@ def _fill_rooms(parts: Sequence[Part], room: ReadingRoom) -> list[list[Part]]:
     used = 0
     for part in parts:
         cost = sum(estimate_tokens(turn.text) + 12 for turn in part.turns)
-        homes = {one.home.id for one in shares[-1]} | {part.home.id} if shares else set[str]()
+        homes = {earlier_part.home.id for earlier_part in shares[-1]} | {part.home.id} if shares else set[str]()
         if not shares or used + cost > room.text_tokens or len(homes) > room.parts:
             shares.append([])
             used = 0
@@ -226,10 +226,10 @@ def _join_by_episode(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Join the parts of the same episode, in the order in which the episodes begin."""
     by_home: dict[str, Part] = {}
     for part in parts:
-        known = by_home.get(part.home.id)
+        earlier = by_home.get(part.home.id)
         by_home[part.home.id] = (
             part
-            if known is None
-            else Part(known.home, (*known.experiences, *part.experiences), (*known.turns, *part.turns))
+            if earlier is None
+            else Part(earlier.home, (*earlier.experiences, *part.experiences), (*earlier.turns, *part.turns))
         )
     return tuple(by_home.values())

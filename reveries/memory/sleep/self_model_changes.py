@@ -120,9 +120,9 @@ def choose_field(experience_id: str) -> str:
 
 def trait_question(asker: Asker, field: str, words: str) -> Prompt:
     """Build the question of whether `words`, which are trusted, show something for that field."""
-    known = "\n".join(f"- {text}" for text in _statements(asker.model, field)[-_KNOWN_LINES:]) or "Nothing yet."
+    known_lines = "\n".join(f"- {text}" for text in _statements(asker.model, field)[-_KNOWN_LINES:]) or "Nothing yet."
     what = _WHAT[field].replace("$mind", asker.mind)
-    rules = prompt("self_trait", mind=asker.mind, owner=asker.owner, what=what, known=known)
+    rules = prompt("self_trait", mind=asker.mind, owner=asker.owner, what=what, known=known_lines)
     return Prompt(
         role=Role.CONSOLIDATION,
         messages=(ChatMessage("system", rules), ChatMessage("user", fence_text(words[:_MAX_CONTENT_CHARS]))),
@@ -152,7 +152,7 @@ def check_trait(asker: Asker, field: str, answer: TraitAnswer, words: str) -> Tr
 
 
 def _sentences_to_quote(words: str) -> list[str]:
-    return list(dict.fromkeys(one for one in sentences_of(words) if terms_of(one)))[:_MAX_QUOTES]
+    return list(dict.fromkeys(sentence for sentence in sentences_of(words) if terms_of(sentence)))[:_MAX_QUOTES]
 
 
 def _statements(model: SelfModel, field: str) -> tuple[str, ...]:
@@ -199,9 +199,9 @@ def change_self_model(
     patterns = add_patterns(before.patterns, update.patterns, episode_ids, before.pinned, before.refused)
     after = replace(after, patterns=patterns)
     for trait in update.traits:
-        known = _statements(after, trait.field)
-        learned = add_statements(known, [trait.statement], _MAX_TRAITS, before.pinned, before.refused)
-        if learned != known:
+        statements = _statements(after, trait.field)
+        learned = add_statements(statements, [trait.statement], _MAX_TRAITS, before.pinned, before.refused)
+        if learned != statements:
             after = replace(after, **{trait.field: learned})  # type: ignore[arg-type]  # One of the lists.
             after = set_days(after, [trait.day or StatementDay(trait.statement, update.said_at, update.said_at)])
             reason = f"{reason} \u201c{trait.quote}\u201d".strip()
@@ -304,12 +304,12 @@ def add_statements(
 ) -> tuple[str, ...]:
     """Return `old` with the statements of `new` that do not repeat one in the same words and were not refused. If there
     are too many, the oldest that are not pinned are dropped."""
-    known = {frozenset(terms_of(text)) for text in (*old, *refused)}
+    known_terms = {frozenset(terms_of(text)) for text in (*old, *refused)}
     statements = list(old)
     for text in (tidy_line(text, 160) for text in new):
         terms = frozenset(terms_of(text))
-        if terms and terms not in known:
-            known.add(terms)
+        if terms and terms not in known_terms:
+            known_terms.add(terms)
             statements.append(text)
     return limit_statements(tuple(statements), pinned, limit)
 
@@ -326,13 +326,13 @@ def add_patterns(
     refused_terms = {frozenset(terms_of(text)) for text in refused}
     for description in new:
         terms = frozenset(terms_of(description))
-        known = patterns.get(terms)
-        if known is None and terms not in refused_terms:
+        old_pattern = patterns.get(terms)
+        if old_pattern is None and terms not in refused_terms:
             patterns[terms] = Pattern(description, _FIRST_CONFIDENCE, episode_ids)
-        elif known is not None and not set(episode_ids) <= set(known.episode_ids):
-            confidence = min(1.0, known.confidence + _CONFIDENCE_STEP)
-            united = tuple(dict.fromkeys((*known.episode_ids, *episode_ids)))
-            patterns[terms] = replace(known, confidence=confidence, episode_ids=united)
+        elif old_pattern is not None and not set(episode_ids) <= set(old_pattern.episode_ids):
+            confidence = min(1.0, old_pattern.confidence + _CONFIDENCE_STEP)
+            united = tuple(dict.fromkeys((*old_pattern.episode_ids, *episode_ids)))
+            patterns[terms] = replace(old_pattern, confidence=confidence, episode_ids=united)
     patterns.pop(frozenset(), None)
-    kept = limit_statements(tuple(one.description for one in patterns.values()), pinned, _MAX_PATTERNS)
-    return tuple(one for one in patterns.values() if one.description in kept)
+    kept = limit_statements(tuple(pattern.description for pattern in patterns.values()), pinned, _MAX_PATTERNS)
+    return tuple(pattern for pattern in patterns.values() if pattern.description in kept)

@@ -65,7 +65,7 @@ class Undo:
         """Raise UndoError if the owner archived anything that the pass worked on: undoing it would bring it back."""
         rows = await self._store.database.rows("consolidation.changes_of", {"run_id": entry.id})
         recorded = await asyncio.to_thread(_decode_recorded, rows)
-        sources = {was.experience_id for one in recorded for was in one.recorded.standings}
+        sources = {was.experience_id for change in recorded for was in change.recorded.standings}
         if await self._store.database.rows("consolidation.archived_sources", {"ids": json.dumps(sorted(sources))}):
             raise UndoError(
                 f"You archived some of what the pass {entry.id} made.",
@@ -175,7 +175,9 @@ class Undo:
 
     async def _delete_rows(self, transaction: Transaction, undoing: UndoPlan, unindexed: Sequence[str]) -> None:
         live = self._store.live
-        links = [{"from_id": one, "to_id": other, "type": kind.value} for one, other, kind in undoing.dropped_links]
+        links = [
+            {"from_id": source, "to_id": other, "type": kind.value} for source, other, kind in undoing.dropped_links
+        ]
         await transaction.run_many("undo.drop_link", links)
         lost = [
             {"episode_id": episode.id, "experience_id": name}
@@ -254,7 +256,9 @@ async def _keep_other_taints(transaction: Transaction, undoing: UndoPlan) -> Und
         own = episode.tainted or episode.origin.is_tainted or episode.id in tainted
         return own or not tainted.isdisjoint(episode.experience_ids)
 
-    return replace(undoing, episodes=tuple(replace(one, tainted=is_tainted(one)) for one in undoing.episodes))
+    return replace(
+        undoing, episodes=tuple(replace(episode, tainted=is_tainted(episode)) for episode in undoing.episodes)
+    )
 
 
 def _reassign_turns(live: LiveMemory, undoing: UndoPlan) -> tuple[tuple[IndexedTurn, ...], tuple[str, ...]]:
@@ -321,9 +325,9 @@ def _require_complete_record(entry: RunEntry, changes: Sequence[RecordedChange])
             "reveries import --correct NAME --me WHO",
         )
     for change in changes:
-        known = {was.experience_id for was in change.recorded.standings}
+        recorded_ids = {was.experience_id for was in change.recorded.standings}
         named = {*change.recorded.light_slept_ids, *change.recorded.processed_ids}
-        if not named <= known:
+        if not named <= recorded_ids:
             raise UndoError(
                 f"The pass {entry.id} was recorded by an earlier version, without everything that it replaced.",
                 advice="It cannot be undone. To see what it replaced: reveries consolidate log " + entry.id,

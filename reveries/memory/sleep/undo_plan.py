@@ -224,8 +224,8 @@ def _revert_patterns(
                     episode_ids=remove_added(old.episode_ids, new.episode_ids, pattern.episode_ids),
                 )
             )
-    known = {pattern.description for pattern in now}
-    lost = [pattern for pattern in before if pattern.description not in became and pattern.description not in known]
+    current = {pattern.description for pattern in now}
+    lost = [pattern for pattern in before if pattern.description not in became and pattern.description not in current]
     return (*lost, *kept)
 
 

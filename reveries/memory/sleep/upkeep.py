@@ -57,11 +57,11 @@ class Upkeep:
         fallen = 0
         for some in self._batches(list(self.store.live.graph.ids()), FADING_AT_ONCE):
             await asyncio.sleep(0)
-            episodes = [one for name in some if (one := self._get_unpinned(name, pinned)) is not None]
+            episodes = [unpinned for name in some if (unpinned := self._get_unpinned(name, pinned)) is not None]
             fadings = {entry.episode_id: entry for entry in self._fade_episodes(episodes)}
-            fallen += sum(_lowers(fadings[one.id], one) for one in episodes if one.id in fadings)
-            candidates += [_apply_fading(one, fadings.get(one.id)) for one in episodes]
-        faded = [one.id for one in candidates if one.accessibility < FADED_BELOW]
+            fallen += sum(_lowers(fadings[episode.id], episode) for episode in episodes if episode.id in fadings)
+            candidates += [_apply_fading(episode, fadings.get(episode.id)) for episode in episodes]
+        faded = [candidate.id for candidate in candidates if candidate.accessibility < FADED_BELOW]
         past, words = await self._past_retention(), 0
         for some in self._batches(faded if past else [], _CHECKED_AT_ONCE):
             await asyncio.sleep(0)
@@ -70,7 +70,7 @@ class Upkeep:
         leaving = await asyncio.to_thread(select_dormant_episodes, candidates, live_count, self.now, self.settings)
         if self.stop is not None and self.stop.is_set():
             return ()
-        summaries = {one.id: one.summary for one in candidates}
+        summaries = {candidate.id: candidate.summary for candidate in candidates}
         line = upkeep_line(fallen, words)
         return (
             *([ChangeDiff("", line, (), (), 0, ())] if line else ()),
@@ -111,7 +111,7 @@ class Upkeep:
 
             async def work(transaction: Transaction, some: Sequence[str] = some) -> ChangeSet:
                 pinned = await load_pinned_ids(transaction)
-                episodes = {name: one for name in some if (one := self._get_unpinned(name, pinned)) is not None}
+                episodes = {name: episode for name in some if (episode := self._get_unpinned(name, pinned)) is not None}
                 fadings = self._fade_episodes(list(episodes.values()))
                 fallen.extend(entry for entry in fadings if _lowers(entry, episodes[entry.episode_id]))
                 return ChangeSet(fadings=fadings)

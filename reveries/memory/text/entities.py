@@ -57,11 +57,11 @@ _PLACE_PHRASE = re.compile(
 )
 
 
-def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
+def entities_of(text: str, known_names: Container[str] = ()) -> tuple[str, ...]:
     """Return the names and dates in `text`, lower case, in order: capitalised spans, and dates in one normal form.
 
     The first word of a sentence counts as a name only if another capitalised word follows it, or if it is not an
-    ordinary word and is a subject or `known` (by its key).
+    ordinary word and is a subject or `known_names` (by its key).
     """
     text = unicodedata.normalize("NFKC", _URL.sub(" ", text))
     dates = _dates(text)
@@ -70,7 +70,7 @@ def entities_of(text: str, known: Container[str] = ()) -> tuple[str, ...]:
     if _has_no_capitals(rest):
         entities += _uncapitalised_names(rest)
     elif not _is_shouted(rest):
-        entities += _capitalised_names(rest, known)
+        entities += _capitalised_names(rest, known_names)
     return tuple(dict.fromkeys(name for _, _, name in sorted(entities)))
 
 
@@ -83,7 +83,7 @@ def entity_key(entity: str) -> str:
 
 
 def _dates(text: str) -> list[tuple[int, int, str]]:
-    found: list[tuple[int, int, str]] = []
+    spans: list[tuple[int, int, str]] = []
     for match in _DATE.finditer(text):
         parts = match.groupdict()
         month = (parts["month"] or parts["month2"] or parts["month3"] or "").casefold()
@@ -94,8 +94,8 @@ def _dates(text: str) -> list[tuple[int, int, str]]:
         if is_bare and month in _ALSO_A_VERB and not _BEFORE_A_MONTH.search(before):
             continue
         name = parts["iso"] or " ".join(part for part in (day.lstrip("0"), month, year) if part)
-        found.append((match.start(), match.end(), name))
-    return found
+        spans.append((match.start(), match.end(), name))
+    return spans
 
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
@@ -119,27 +119,27 @@ def _is_shouted(text: str) -> bool:
 
 def _uncapitalised_names(text: str) -> list[tuple[int, int, str]]:
     """Find names in a text without capitals, by the words before them."""
-    found: list[tuple[int, int, str]] = []
+    spans: list[tuple[int, int, str]] = []
     for phrase in (_PERSON_PHRASE, _PLACE_PHRASE):
         for match in phrase.finditer(text):
             word = match.group(1)
             if word in no_names() or word in stop_words() or word in openers() or word.endswith(("ing", "ed")):
                 continue
             if word not in WEEKDAYS:
-                found.append((match.start(1), match.end(1), word.casefold()))
-    return found
+                spans.append((match.start(1), match.end(1), word.casefold()))
+    return spans
 
 
-def _capitalised_names(text: str, known: Container[str]) -> list[tuple[int, int, str]]:
+def _capitalised_names(text: str, known_names: Container[str]) -> list[tuple[int, int, str]]:
     """Find runs of capitalised words ("Isle of Skye", "LH 438")."""
     text = _HONORIFIC_STOP.sub(lambda match: f"{match.group(1)} ", text)
     tokens = [(match.group(), match.start()) for match in _TOKEN.finditer(text)]
-    found: list[tuple[int, int, str]] = []
+    spans: list[tuple[int, int, str]] = []
     run: list[str] = []
     start, began_sentence, starts = 0, True, True
     for token, at in [*tokens, (".", len(text))]:
         if run and _is_possessive(run[-1]):
-            found += _span_of_run(run, began_sentence, start, at)
+            spans += _span_of_run(run, began_sentence, start, at)
             run = []
         if token not in _MARKS and (_is_name_like(token) or (run and _continues_run(run, token))):
             if not run:
@@ -150,11 +150,11 @@ def _capitalised_names(text: str, known: Container[str]) -> list[tuple[int, int,
         else:
             # A single word at the beginning of a sentence is a name only if it is a subject or followed by a mark.
             is_subject = token in _MARKS or token.casefold() in after_subjects() or token.endswith(("s", "ed"))
-            if not began_sentence or len(run) > 1 or is_subject or entity_key(run[0] if run else "") in known:
-                found += _span_of_run(run, began_sentence, start, at)
+            if not began_sentence or len(run) > 1 or is_subject or entity_key(run[0] if run else "") in known_names:
+                spans += _span_of_run(run, began_sentence, start, at)
             run = []
         starts = token in _STARTS
-    return found
+    return spans
 
 
 def _is_possessive(token: str) -> bool:

@@ -58,9 +58,9 @@ def informativeness(sentence: str) -> float:
 def most_informative(turns: Iterable[Turn], limit: int) -> list[Sentence]:
     """Return the `limit` most informative sentences of `turns`, best first; ties go to the earlier one. Sentences far
     less informative than the best are left out."""
-    every = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.own_text)]
-    least = _LEAST_SHARE * max((sentence.informativeness for sentence in every), default=0.0)
-    kept = [sentence for sentence in every if sentence.informativeness > 0.0 and sentence.informativeness >= least]
+    sentences = [Sentence(text, turn, informativeness(text)) for turn in turns for text in sentences_of(turn.own_text)]
+    least = _LEAST_SHARE * max((sentence.informativeness for sentence in sentences), default=0.0)
+    kept = [sentence for sentence in sentences if sentence.informativeness > 0.0 and sentence.informativeness >= least]
     return sorted(kept, key=lambda sentence: -sentence.informativeness)[:limit]
 
 

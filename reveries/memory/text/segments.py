@@ -87,9 +87,9 @@ def continues_run(run: Run, piece: Piece) -> bool:
         return False
     if not 0.0 <= piece.turns[0].said_at - run.ended_at <= MAX_SILENCE_SECONDS:
         return False
-    here, there = unit_mean(run.vectors), unit_mean(piece.vectors)
+    run_mean, piece_mean = unit_mean(run.vectors), unit_mean(piece.vectors)
     # Without vectors (the embedder failed) only time and length decide.
-    return not here.any() or not there.any() or float(here @ there) >= SAME_THING_COSINE
+    return not run_mean.any() or not piece_mean.any() or float(run_mean @ piece_mean) >= SAME_THING_COSINE
 
 
 def _begin_run(piece: Piece) -> Run | None:

@@ -16,13 +16,13 @@ from reveries.safe_text import one_line, plain
 _SHORTEST_PREFIX = 2
 
 
-def best_quote(found: RecalledEpisode) -> tuple[str, str]:
+def best_quote(recalled: RecalledEpisode) -> tuple[str, str]:
     """Return the quote that answers the cue best and its speaker; an exemplar if no turn was ranked."""
-    if found.turns:
-        turn = found.turns[0].turn
+    if recalled.turns:
+        turn = recalled.turns[0].turn
         return plain(turn.text), one_line(turn.speaker, 80)
-    if found.episode.exemplars:
-        return plain(found.episode.exemplars[0].quote), ""
+    if recalled.episode.exemplars:
+        return plain(recalled.episode.exemplars[0].quote), ""
     return "", ""
 
 

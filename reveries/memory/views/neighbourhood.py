@@ -19,24 +19,24 @@ def neighbourhood(
 ) -> Neighbourhood:
     """Return the nearest `limit` episodes around `centres` (id and energy). Nearness is that of the strongest path."""
     top = max(centres.values(), default=0.0) or 1.0
-    known = {name: 0 for name in list(centres)[:limit] if name in live.graph}
+    distances = {name: 0 for name in list(centres)[:limit] if name in live.graph}
     waiting: dict[str, tuple[float, int]] = {}
-    for name in known:
+    for name in distances:
         _queue_neighbours(live, name, 1.0, 1, waiting)
-    while waiting and len(known) < limit:
-        name = max(waiting, key=lambda one: (waiting[one][0], one))
+    while waiting and len(distances) < limit:
+        name = max(waiting, key=lambda waiting_name: (waiting[waiting_name][0], waiting_name))
         nearness, distance = waiting.pop(name)
-        if name in known:
+        if name in distances:
             continue
-        known[name] = distance
+        distances[name] = distance
         _queue_neighbours(live, name, nearness, distance + 1, waiting)
     nodes = [
         _node(episode, distance, centres.get(name, 0.0) / top)
-        for name, distance in known.items()
+        for name, distance in distances.items()
         if (episode := live.graph.get(name)) is not None
     ]
-    left_out = len(waiting.keys() - known.keys())
-    return Neighbourhood(request_id, one_line(title), nodes, _ties(live, known), left_out)
+    left_out = len(waiting.keys() - distances.keys())
+    return Neighbourhood(request_id, one_line(title), nodes, _ties(live, distances), left_out)
 
 
 def select_centre(live: LiveMemory) -> str | None:
@@ -60,18 +60,18 @@ def _queue_neighbours(
             waiting[link.target_id] = max(candidate, waiting.get(link.target_id, (0.0, distance)))
 
 
-def _ties(live: LiveMemory, known: dict[str, int]) -> list[GraphTie]:
+def _ties(live: LiveMemory, shown: dict[str, int]) -> list[GraphTie]:
     strongest: dict[tuple[str, str, LinkType], float] = {}
-    for name in known:
+    for name in shown:
         for link in live.graph.links_of(name):
-            if link.target_id in known and link.strength >= _WEAKEST_SHOWN:
+            if link.target_id in shown and link.strength >= _WEAKEST_SHOWN:
                 is_directed = link.type is LinkType.CAUSAL
                 ends = (name, link.target_id) if is_directed else tuple(sorted((name, link.target_id)))
                 key = (ends[0], ends[1], link.type)
                 strongest[key] = max(strongest.get(key, 0.0), link.strength)
     return [
         GraphTie(first, second, kind.value, strength, kind is LinkType.CAUSAL)
-        for (first, second, kind), strength in sorted(strongest.items(), key=lambda one: (-one[1], one[0]))
+        for (first, second, kind), strength in sorted(strongest.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
 
 

@@ -61,10 +61,12 @@ def extract_claims(turns: Sequence[Turn]) -> list[Claim]:
         if turn.origin in (Origin.SELF, Origin.SYSTEM):
             continue
         in_turn = [
-            (sentence, one) for sentence in sentences_of(turn.own_text) for one in read_sentence(sentence, turn.speaker)
+            (sentence, claim_match)
+            for sentence in sentences_of(turn.own_text)
+            for claim_match in read_sentence(sentence, turn.speaker)
         ]
-        for place, (sentence, one) in enumerate(in_turn):
-            claims.append(claim_of(turn, place, sentence, one, "pattern"))
+        for place, (sentence, match) in enumerate(in_turn):
+            claims.append(claim_of(turn, place, sentence, match, "pattern"))
     return claims
 
 

@@ -53,7 +53,10 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Veri
     for claim in claims:
         if claim.id in index.claims:
             continue
-        rivals = [*index.claims_about(claim.key), *(one for one in judged.claims if one.key == claim.key)]
+        rivals = [
+            *index.claims_about(claim.key),
+            *(judged_claim for judged_claim in judged.claims if judged_claim.key == claim.key),
+        ]
         for rival in rivals:
             if rival.id not in outranked and (conflict := conflict_between(rival, claim, now)) is not None:
                 judged.conflicts.append(conflict)
@@ -65,20 +68,22 @@ def judge_claims(claims: Iterable[Claim], index: ClaimIndex, now: float) -> Veri
 def limit_updates(judged: VerifiedClaims, allowed: float) -> VerifiedClaims:
     """If there are more updates than allowed, turn them all into contradictions for the owner to settle. Updates by
     untrusted text are counted separately, so that they cannot block those of the owner."""
-    own_limited = _limit_counted(judged, allowed, lambda one: one.is_earlier_trusted)
-    return _limit_counted(own_limited, allowed, lambda one: one.is_later_untrusted)
+    own_limited = _limit_counted(judged, allowed, lambda conflict: conflict.is_earlier_trusted)
+    return _limit_counted(own_limited, allowed, lambda conflict: conflict.is_later_untrusted)
 
 
 def hold_untrusted_updates(judged: VerifiedClaims) -> VerifiedClaims:
     """Turn all updates by untrusted text into contradictions, so that none takes effect."""
-    return _limit_counted(judged, -1.0, lambda one: one.is_later_untrusted)
+    return _limit_counted(judged, -1.0, lambda conflict: conflict.is_later_untrusted)
 
 
 def _limit_counted(judged: VerifiedClaims, allowed: float, is_counted: Callable[[Conflict], bool]) -> VerifiedClaims:
-    counted = {one.id for one in judged.conflicts if one.kind == UPDATE and is_counted(one)}
+    counted = {conflict.id for conflict in judged.conflicts if conflict.kind == UPDATE and is_counted(conflict)}
     if len(counted) <= allowed:
         return judged
-    conflicts = [as_contradiction(one, _TOO_MANY) if one.id in counted else one for one in judged.conflicts]
+    conflicts = [
+        as_contradiction(conflict, _TOO_MANY) if conflict.id in counted else conflict for conflict in judged.conflicts
+    ]
     return VerifiedClaims(judged.claims, conflicts)
 
 
@@ -102,7 +107,7 @@ def _judge_denial(
         return
     claim = _denial_claim(turn, denial)
     judged.claims.append(claim)
-    others = [one for one in turns if one.speaker == turn.speaker and one.id != turn.id]
+    others = [candidate for candidate in turns if candidate.speaker == turn.speaker and candidate.id != turn.id]
     for other in [*search(denial, turn.speaker), *others]:
         if (sentence := find_affirmation(other.own_text, denial, weight)) and other.id != turn.id:
             _add_contradiction(judged, claim, _affirming_claim(other, sentence, claim), now)
@@ -121,7 +126,7 @@ def _judge_affirmation(
 
 def _add_contradiction(judged: VerifiedClaims, denial: Claim, affirming: Claim, now: float) -> None:
     conflict = contradiction(denial, affirming, _DENIED, now)
-    if conflict.id not in {known.id for known in judged.conflicts}:
+    if conflict.id not in {recorded.id for recorded in judged.conflicts}:
         judged.claims.append(affirming)
         judged.conflicts.append(conflict)
 

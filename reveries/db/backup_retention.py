@@ -31,11 +31,11 @@ def select_expired(backups: Iterable[Backup], now: float) -> list[Backup]:
     """
     hourly = _hourly(backups)
     gone, days = [], set[int]()
-    for place, one in enumerate(hourly):
-        age = now - one.made_at
-        day = int(one.made_at // _DAY_SECONDS)
+    for place, backup in enumerate(hourly):
+        age = now - backup.made_at
+        day = int(backup.made_at // _DAY_SECONDS)
         if place and age >= _HOURLY_SECONDS and (age >= _HOURLY_SECONDS + _DAILY_SECONDS or day in days):
-            gone.append(one)
+            gone.append(backup)
         days.add(day)
     return gone
 
@@ -48,18 +48,22 @@ def select_over_limit(backups: Sequence[Backup], sizes: Mapping[str, int], most_
     """
     hourly = _hourly(backups)
     days: dict[int, Backup] = {}
-    for one in hourly:
-        days.setdefault(int(one.made_at // _DAY_SECONDS), one)
+    for candidate in hourly:
+        days.setdefault(int(candidate.made_at // _DAY_SECONDS), candidate)
     first = hourly[:_LEAST_BACKUPS]
     wanted = [*days.values(), *hourly]
-    kept = {one.name for one in first}
-    taken = sum(sizes[one.name] for one in backups if one.is_before_migration or one.name in kept)
-    for one in wanted:
-        if one.name not in kept and taken + sizes[one.name] <= most_bytes:
-            kept.add(one.name)
-            taken += sizes[one.name]
-    return [one for one in hourly if one.name not in kept]
+    kept = {backup.name for backup in first}
+    taken = sum(sizes[backup.name] for backup in backups if backup.is_before_migration or backup.name in kept)
+    for candidate in wanted:
+        if candidate.name not in kept and taken + sizes[candidate.name] <= most_bytes:
+            kept.add(candidate.name)
+            taken += sizes[candidate.name]
+    return [backup for backup in hourly if backup.name not in kept]
 
 
 def _hourly(backups: Iterable[Backup]) -> list[Backup]:
-    return sorted((one for one in backups if not one.is_before_migration), key=lambda one: one.made_at, reverse=True)
+    return sorted(
+        (backup for backup in backups if not backup.is_before_migration),
+        key=lambda backup: backup.made_at,
+        reverse=True,
+    )

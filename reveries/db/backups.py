@@ -77,14 +77,14 @@ class RestoreRecord(msgspec.Struct, frozen=True):
 
 def find_backups(folder: Path) -> list[Backup]:
     """Return the backups in `folder`, newest first."""
-    found = []
+    backups = []
     for path in folder.glob("*.db"):
         made = path.stem.removeprefix(_HOURLY)
         if path.name.startswith(_MIGRATION):
-            found.append(Backup(path, _read_date_file(path) or path.stat().st_mtime, is_before_migration=True))
+            backups.append(Backup(path, _read_date_file(path) or path.stat().st_mtime, is_before_migration=True))
         elif path.name.startswith(_HOURLY) and made.isdigit():
-            found.append(Backup(path, _read_date_file(path) or float(made), is_before_migration=False))
-    return sorted(found, key=lambda one: one.made_at, reverse=True)
+            backups.append(Backup(path, _read_date_file(path) or float(made), is_before_migration=False))
+    return sorted(backups, key=lambda backup: backup.made_at, reverse=True)
 
 
 def correct_future_dates(folder: Path, now: float) -> None:
@@ -93,11 +93,11 @@ def correct_future_dates(folder: Path, now: float) -> None:
     They were made before the clock was set back. Without this no new backup would be the newest, and these would never
     expire. Where the date cannot be written they keep theirs.
     """
-    ahead = [one for one in find_backups(folder) if one.made_at > now]
+    ahead = [backup for backup in find_backups(folder) if backup.made_at > now]
     with contextlib.suppress(OSError):
-        for place, one in enumerate(ahead, start=1):
-            write_private_file(_date_file(one.path), f"{now - place:.0f}".encode("ascii"))
-            sync_to_disk(_date_file(one.path))
+        for place, future_backup in enumerate(ahead, start=1):
+            write_private_file(_date_file(future_backup.path), f"{now - place:.0f}".encode("ascii"))
+            sync_to_disk(_date_file(future_backup.path))
         if ahead:
             sync_to_disk(folder)
 
@@ -121,10 +121,10 @@ def _read_date_file(backup: Path) -> float:
 
 def find_backup(folder: Path, name: str) -> Backup:
     """Return the backup called `name`; "" means the newest. Raises NotFoundError."""
-    found = find_backups(folder)
-    for one in found:
-        if name in ("", one.name, one.path.stem):
-            return one
+    backups = find_backups(folder)
+    for backup in backups:
+        if name in ("", backup.name, backup.path.stem):
+            return backup
     raise NotFoundError(
         f"There is no backup {name}." if name else "There is no backup yet.", advice="List them: reveries backup list"
     )
@@ -305,14 +305,14 @@ def find_newest_whole(folder: Path) -> tuple[Backup, VerificationResult] | None:
     return None
 
 
-def choose_copy_path(folder: Path, name: str, held: tuple[int, int]) -> Path:
-    """Return where to put a copy of a memory with `held` turns and episodes: `name`, or `name` with a number.
+def choose_copy_path(folder: Path, name: str, counts: tuple[int, int]) -> Path:
+    """Return where to put a copy of a memory with `counts` turns and episodes: `name`, or `name` with a number.
 
     An existing copy with the same counts is reused, so that a migration that is repeated does not fill the disk. Slow.
     """
     copy = folder / f"{name}.db"
     for number in itertools.count(2):
-        if not copy.exists() or ((there := verify_backup(copy)).turns, there.episodes) == held:
+        if not copy.exists() or ((verified := verify_backup(copy)).turns, verified.episodes) == counts:
             break
         copy = folder / f"{name}-{number}.db"
     return copy
@@ -353,12 +353,12 @@ def remove_expired(folder: Path, now: float, most_share: float = 1.0, coming_byt
 
     The limit is `most_share` of the space that backups use now plus the free space of their disk.
     """
-    found = find_backups(folder)
-    _remove_backups(select_expired(found, now))
-    found = find_backups(folder)
-    sizes = {one.name: one.path.stat().st_size for one in found}
+    backups = find_backups(folder)
+    _remove_backups(select_expired(backups, now))
+    backups = find_backups(folder)
+    sizes = {backup.name: backup.path.stat().st_size for backup in backups}
     room = most_share * (sum(sizes.values()) + shutil.disk_usage(folder).free)
-    _remove_backups(select_over_limit(found, sizes, room - coming_bytes))
+    _remove_backups(select_over_limit(backups, sizes, room - coming_bytes))
 
 
 def require_room(folder: Path, coming_bytes: int, kept_free_bytes: int) -> None:
@@ -372,10 +372,10 @@ def require_room(folder: Path, coming_bytes: int, kept_free_bytes: int) -> None:
 
 
 def _remove_backups(backups: Iterable[Backup]) -> None:
-    for one in backups:
-        one.path.unlink(missing_ok=True)
-        unseal(one.path)
-        remove_corrected_date(one.path)
+    for backup in backups:
+        backup.path.unlink(missing_ok=True)
+        unseal(backup.path)
+        remove_corrected_date(backup.path)
 
 
 def describe_restore(restored: RestoreRecord) -> str:
@@ -415,8 +415,8 @@ def find_structure_problems(connection: "dbapi.Connection") -> list[str]:
 
 
 def _find_damaged_rows(connection: "dbapi.Connection", tell: BackupProgress) -> Iterator[str]:
-    there = _table_names(connection)
-    tables = [(table, columns) for table, columns in CHECKSUMMED.items() if table in there]
+    present_tables = _table_names(connection)
+    tables = [(table, columns) for table, columns in CHECKSUMMED.items() if table in present_tables]
     counts = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in tables]  # noqa: S608
     total, done = sum(counts), 0
     for table, columns in tables:

@@ -99,8 +99,8 @@ async def watch_copying(copying: "asyncio.Future[None]", source: Path, partial: 
     arrived = 0
     tell("copying, MB", 0, _bytes_of(source) // MEGABYTE)
     while not (await asyncio.wait((copying,), timeout=_TOLD_EVERY_SECONDS))[0]:
-        if (there := _bytes_of(partial)) != arrived:
-            arrived = there
+        if (copied_bytes := _bytes_of(partial)) != arrived:
+            arrived = copied_bytes
             tell("copying, MB", arrived // MEGABYTE, _bytes_of(source) // MEGABYTE)
         await asyncio.to_thread(_begin_to_sync, partial)
     copying.result()

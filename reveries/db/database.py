@@ -352,8 +352,8 @@ class Database:
     async def is_intact(self) -> bool:
         """Run SQLite's quick check. After a failed one nothing is stored; the next wake repairs it. Raises
         StorageError."""
-        found = await self.rows_of_text("PRAGMA quick_check(1)", ())
-        verdict = " ".join(str(row["quick_check"]) for row in found)
+        rows = await self.rows_of_text("PRAGMA quick_check(1)", ())
+        verdict = " ".join(str(row["quick_check"]) for row in rows)
         if verdict != "ok":
             with contextlib.suppress(StorageDamagedError), self.record_loss():
                 raise damaged_in_use_error(verdict)

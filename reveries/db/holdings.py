@@ -115,8 +115,8 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "grants": TextTable(("name",), "your projects", erased="row"),
 }  # fmt: skip
 
-CHECKSUMMED: Final = {table: one.checksum_of for table, one in HOLDINGS.items() if one.checksum_of}
+CHECKSUMMED: Final = {table: holding.checksum_of for table, holding in HOLDINGS.items() if holding.checksum_of}
 """Tables with checksums, and the columns that these cover."""
-ERASED_BY_LIST: Final = {table: one for table, one in HOLDINGS.items() if one.erased != "by its owner"}
+ERASED_BY_LIST: Final = {table: holding for table, holding in HOLDINGS.items() if holding.erased != "by its owner"}
 """Tables that `forget` erases generically."""
-NOT_EXPORTED: Final = frozenset(table for table, one in HOLDINGS.items() if not one.is_exported)
+NOT_EXPORTED: Final = frozenset(table for table, holding in HOLDINGS.items() if not holding.is_exported)

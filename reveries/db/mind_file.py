@@ -244,14 +244,14 @@ def _decode_line(raw: bytes, where: str) -> dict[str, Any]:
 
 def _read_mind_header(line: dict[str, Any], source: Path) -> bool:
     """Whether the file includes vectors. Raises InputDataError, DatabaseTooNewError."""
-    found, schema = line.get("reveries_mind"), line.get("schema")
-    if not isinstance(found, int) or not isinstance(schema, int):
+    file_format, schema = line.get("reveries_mind"), line.get("schema")
+    if not isinstance(file_format, int) or not isinstance(schema, int):
         raise InputDataError(
             f"{source} is not an exported mind.", advice="Create one with: reveries export --mind FILE"
         )
-    if found > FORMAT or schema > SCHEMA_VERSION:
+    if file_format > FORMAT or schema > SCHEMA_VERSION:
         raise DatabaseTooNewError(
-            f"{source} was written by a newer Reveries (format {found}, schema {schema}).",
+            f"{source} was written by a newer Reveries (format {file_format}, schema {schema}).",
             advice="Import it with that version. Nothing was changed.",
         )
     return line.get("vectors") is True
@@ -277,8 +277,8 @@ class _Tables:
     def statement(self, table: str, row: dict[str, Any]) -> str:
         """Return the INSERT statement; empty where no table has these columns."""
         key = (table, *row)
-        if (known := self._statements.get(key)) is not None:
-            return known
+        if (remembered := self._statements.get(key)) is not None:
+            return remembered
         if not row or not row.keys() <= self._columns.get(table, frozenset()):
             return ""
         marks = ", ".join("?" * len(row))

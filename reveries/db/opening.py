@@ -125,22 +125,22 @@ def _check_and_repair(path: Path, backups: Path | None, pages: PageSums) -> str:
     finish_first_transaction(path)
     has_past = refuse_missing(path, backups)
     finish_restore(path)
-    told = [check_for_disk_changes(path, backups), keep_broken_log(path)]
+    notices = [check_for_disk_changes(path, backups), keep_broken_log(path)]
     _refuse_newer(path)
     unseal(path)
     open_with_page_sums(path, pages)
     if mended := refuse_damaged(path, has_past=has_past):
         open_with_page_sums(path, pages)
-    return _join_notices(read_pending_notice(path), *told, mended)
+    return _join_notices(read_pending_notice(path), *notices, mended)
 
 
 def _join_notices(*sentences: str) -> str:
     """Join the notices, each once. Those that could not be stored are included too."""
-    found = ""
-    for one in sentences:
-        if one not in found:
-            found = f"{found} {one}".strip()
-    return found
+    joined = ""
+    for sentence in sentences:
+        if sentence not in joined:
+            joined = f"{joined} {sentence}".strip()
+    return joined
 
 
 async def _can_execute(connection: aiosqlite.Connection, statement: str) -> bool:
@@ -160,10 +160,10 @@ def _refuse_newer(path: Path) -> None:
     if not path.exists():
         return
     with contextlib.closing(connect_read_only(path)) as look:
-        found = look.execute("PRAGMA user_version").fetchone()[0]
-    if found > SCHEMA_VERSION:
+        version = look.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
         raise DatabaseTooNewError(
-            f"The memory {path} has schema {found}; this Reveries knows {SCHEMA_VERSION}.",
+            f"The memory {path} has schema {version}; this Reveries knows {SCHEMA_VERSION}.",
             advice="It was not changed. Wake it with the newer Reveries that wrote it.",
         )
 
@@ -177,9 +177,9 @@ async def _migrate(database: Database, connection: aiosqlite.Connection, backups
         [counted] = await database.rows_of_text(
             "SELECT (SELECT count(*) FROM turns) AS turns, (SELECT count(*) FROM episodes) AS episodes", ()
         )
-        held = (int(counted["turns"]), int(counted["episodes"]))
+        counts = (int(counted["turns"]), int(counted["episodes"]))
         name = f"before-migration-{version}-to-{SCHEMA_VERSION}"
-        await database.backup_to(await asyncio.to_thread(choose_copy_path, backups, name, held))
+        await database.backup_to(await asyncio.to_thread(choose_copy_path, backups, name, counts))
         reach_step(Step.MIGRATION_BACKED_UP)
     while version < SCHEMA_VERSION:
         async with database.transaction():

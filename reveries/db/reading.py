@@ -101,5 +101,5 @@ async def fetch_rows_of_text(
     One trip to the connection's thread, where a cursor takes three: on a small mind these trips are most of a wake. A
     cancelled caller leaves no cursor open.
     """
-    found = await connection.execute_fetchall(statement, parameters)
-    return list(found)  # type: ignore[arg-type]  # a driver's Row is a mapping by column name
+    rows = await connection.execute_fetchall(statement, parameters)
+    return list(rows)  # type: ignore[arg-type]  # a driver's Row is a mapping by column name

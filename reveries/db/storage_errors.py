@@ -50,8 +50,8 @@ def describe_driver_error(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", None)
     if name is None and (isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode")):
         return _NO_UTF8
-    said = _SAID.get(primary_error_code(error), "SQLite failed")
-    return f"{said} ({name or type(error).__name__})"
+    description = _SAID.get(primary_error_code(error), "SQLite failed")
+    return f"{description} ({name or type(error).__name__})"
 
 
 def damaged_in_use_error(why: str) -> StorageDamagedError:

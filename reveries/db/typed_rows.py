@@ -30,7 +30,7 @@ def read_row(type_: type[_Value], row: Row, **given: object) -> _Value:
 def _readers(type_: Any) -> list[tuple[str, Callable[[Any], object] | None]]:
     """Return how each field's column is read; None: as it is."""
     hints = get_type_hints(type_)
-    return [(one.name, _reader_for(hints[one.name])) for one in fields(type_)]
+    return [(field.name, _reader_for(hints[field.name])) for field in fields(type_)]
 
 
 def _reader_for(hint: object) -> Callable[[Any], object] | None:

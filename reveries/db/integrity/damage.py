@@ -54,15 +54,15 @@ def check_for_disk_changes(path: Path, backups: Path | None) -> str:
     newest = find_newest_whole(backups) if was_closed and backups is not None else None
     if newest is not None and (newest[1].turns, newest[1].rows) == (looked.turns, looked.rows):
         raise damaged_file_error(path, "the disk changed it since it was written")
-    found = " ".join(looked.rotten) or "Which text or number changed is unknown."
-    told = (
-        f"The disk changed the memory since it was written. {found} It stays in use, because no backup is "
+    rotten_text = " ".join(looked.rotten) or "Which text or number changed is unknown."
+    notice = (
+        f"The disk changed the memory since it was written. {rotten_text} It stays in use, because no backup is "
         "certain to have all that was stored. Check the disk; to go back all the same: reveries backup restore"
     )
     write_damage_note(path, "the disk changed it since it was written")
-    add_pending_notice(path, told)
+    add_pending_notice(path, notice)
     pages.forget()  # Report it once: from now on the current content counts.
-    return told
+    return notice
 
 
 def keep_broken_log(path: Path) -> str:
@@ -76,12 +76,12 @@ def keep_broken_log(path: Path) -> str:
     kept = path.with_name(f"{path.name}.replaced-{int(log.stat().st_mtime)}.wal")
     try:
         copy_private_file(log, kept)
-        told = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Check the disk."
+        notice = f"{_BROKEN_LOG} A copy of the log is kept: {kept}. Check the disk."
     except OSError:
         kept.unlink(missing_ok=True)
-        told = f"{_BROKEN_LOG} No copy of the log could be kept. Check the disk."
-    add_pending_notice(path, told)
-    return told
+        notice = f"{_BROKEN_LOG} No copy of the log could be kept. Check the disk."
+    add_pending_notice(path, notice)
+    return notice
 
 
 def refuse_missing(path: Path, backups: Path | None) -> bool:
@@ -93,8 +93,8 @@ def refuse_missing(path: Path, backups: Path | None) -> bool:
     has_backups = backups is not None and bool(find_backups(backups))
     traces = find_memory_traces(path)
     if (has_backups or traces) and not is_there(path):
-        found = "there are backups of it" if has_backups else f"{traces[0].name} is next to it"
-        raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'missing'}, but {found}")
+        evidence = "there are backups of it" if has_backups else f"{traces[0].name} is next to it"
+        raise damaged_file_error(path, f"it is {'empty' if path.exists() else 'missing'}, but {evidence}")
     # An interrupted first wake leaves a log and checksums next to an empty first page.
     return has_backups or any(trace.name not in (f"{path.name}-wal", f"{path.name}.pages") for trace in traces)
 
@@ -146,21 +146,23 @@ def _repair_indexes(path: Path) -> str:
     """
     if not are_only_indexes_damaged(path):
         return ""
-    kept, before, is_kept, is_repaired, told = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
+    kept, before, is_kept, is_repaired, notice = _damaged_copy_path(path), _list_damaged_copies(path), False, False, ""
     try:
         is_kept = _keep_file(path, kept)
         copy = f"A copy of the damaged file is kept: {kept}." if is_kept else _NOT_KEPT
-        told = f"{_INDEX_REBUILT} {copy} Check the disk."
-        is_repaired = rebuild_indexes(path, lambda: add_pending_notice(path, told))
+        notice = f"{_INDEX_REBUILT} {copy} Check the disk."
+        is_repaired = rebuild_indexes(path, lambda: add_pending_notice(path, notice))
     finally:
         if not is_repaired:  # An unchanged file needs no copy.
-            remove_pending_notice(path, told)
+            remove_pending_notice(path, notice)
             _remove_files(_list_damaged_copies(path) - before)
         elif is_kept:  # One copy is enough.
             _remove_files(
-                one for one in before if one not in (kept, log_of(kept)) and str(one) not in read_pending_notice(path)
+                copy_path
+                for copy_path in before
+                if copy_path not in (kept, log_of(kept)) and str(copy_path) not in read_pending_notice(path)
             )
-    return told if is_repaired else ""
+    return notice if is_repaired else ""
 
 
 def _damaged_copy_path(path: Path) -> Path:

@@ -23,7 +23,7 @@ def are_only_indexes_damaged(path: Path) -> bool:
     try:
         with contextlib.closing(connect_read_only(path)) as connection:
             tables = _indexed_tables(connection)
-            entries = [one for table in tables for one in _orphaned_entry_queries(connection, table)]
+            entries = [query for table in tables for query in _orphaned_entry_queries(connection, table)]
             connection.text_factory = bytes  # Broken text is a matter of the checksums.
             for table in tables:
                 for _ in connection.execute(f"SELECT * FROM {_quote_name(table)} NOT INDEXED"):  # noqa: S608
@@ -83,11 +83,13 @@ def _orphaned_entry_queries(connection: "dbapi.Connection", table: str) -> Itera
     for _, name, _, _, is_partial in indexes:
         if is_own_key and name == own:
             continue  # It is the table.
-        there = [str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quote_name(name)})") if row[2]]
-        named = list(dict.fromkeys([*key, *there]))
+        index_columns = [
+            str(row[2]) for row in connection.execute(f"PRAGMA index_xinfo({_quote_name(name)})") if row[2]
+        ]
+        named = list(dict.fromkeys([*key, *index_columns]))
         where = f"WHERE {_condition(connection, name)}" if is_partial else ""
-        taken = ", ".join(f"{_quote_column(one)} AS k{place}" for place, one in enumerate(named))
-        alike = " AND ".join(f"held.{_quote_column(one)} IS entry.k{place}" for place, one in enumerate(named))
+        taken = ", ".join(f"{_quote_column(column)} AS k{place}" for place, column in enumerate(named))
+        alike = " AND ".join(f"held.{_quote_column(column)} IS entry.k{place}" for place, column in enumerate(named))
         yield (
             f"SELECT 1 FROM (SELECT {taken} FROM {_quote_name(table)} INDEXED BY {_quote_name(name)} {where}) AS entry "  # noqa: S608
             f"WHERE NOT EXISTS (SELECT 1 FROM {_quote_name(table)} AS held {held_by} WHERE {alike}"
@@ -96,8 +98,8 @@ def _orphaned_entry_queries(connection: "dbapi.Connection", table: str) -> Itera
 
 
 def _has_rowid(connection: "dbapi.Connection", table: str) -> bool:
-    [found] = connection.execute(f"PRAGMA table_list({_quote_name(table)})").fetchall()
-    return not found[4]
+    [row] = connection.execute(f"PRAGMA table_list({_quote_name(table)})").fetchall()
+    return not row[4]
 
 
 def _condition(connection: "dbapi.Connection", index: str) -> str:

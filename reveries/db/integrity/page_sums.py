@@ -61,9 +61,9 @@ class PageSums:
             return []
         page_bytes, wanted = noted
         with self._database.open("rb") as file:
-            found = np.fromiter(_page_sums(file, page_bytes), _SUM)
-        both = min(len(found), len(wanted))
-        differ = np.nonzero((wanted[:both] != found[:both]) & (wanted[:both] != _UNKNOWN))[0] + 1
+            sums = np.fromiter(_page_sums(file, page_bytes), _SUM)
+        both = min(len(sums), len(wanted))
+        differ = np.nonzero((wanted[:both] != sums[:both]) & (wanted[:both] != _UNKNOWN))[0] + 1
         in_log = read_pages_in_log(log_of(self._database))
         return [page for page in differ.tolist() if page not in in_log]
 
@@ -193,5 +193,5 @@ def _page_bytes(head: bytes) -> int:
     """Return the page size of a database file from its first bytes; 0 where it is none."""
     if len(head) < _FILE_HEAD_BYTES or not head.startswith(b"SQLite format 3\0"):
         return 0
-    [found] = struct.unpack_from(">H", head, 16)
-    return 2**16 if found == 1 else int(found)
+    [size] = struct.unpack_from(">H", head, 16)
+    return 2**16 if size == 1 else int(size)

@@ -62,16 +62,16 @@ def _write_partial_copy(source: Path, target: Path) -> bytes:
         if shutil.disk_usage(target.parent).free >= _COPY_SPACE_FACTOR * source.stat().st_size:
             copy_private_file(source, partial)
             reach_step(Step.BACKUP_COPIED)
-            found = digest(partial)
-            if found == digest(source):
-                return found
+            copied_digest = digest(partial)
+            if copied_digest == digest(source):
+                return copied_digest
     except OSError:
         pass  # The caller makes a copy another way and gets that error.
     partial.unlink(missing_ok=True)
     return b""
 
 
-def _publish_copy(target: Path, found: bytes) -> bool:
+def _publish_copy(target: Path, copied_digest: bytes) -> bool:
     """Rename the partial copy and seal it; whether that succeeded."""
     partial = target.with_suffix(".partial")
     try:
@@ -83,7 +83,7 @@ def _publish_copy(target: Path, found: bytes) -> bool:
     except OSError:
         partial.unlink(missing_ok=True)
         return False
-    seal(target, found)
+    seal(target, copied_digest)
     return True
 
 

@@ -27,7 +27,7 @@ class Seal(msgspec.Struct, frozen=True):
     """SHA-256 of the SHA-256 of each piece of 8 MiB, in order: in pieces, so that all processors can read."""
 
 
-def seal(file: Path, known: bytes = b"") -> None:
+def seal(file: Path, known_digest: bytes = b"") -> None:
     """Write the seal of `file`. Reads all of it, unless its digest is known.
 
     Only while no one has it open: on POSIX, closing it here would drop SQLite's locks. A seal that cannot be written is
@@ -35,7 +35,9 @@ def seal(file: Path, known: bytes = b"") -> None:
     """
     with contextlib.suppress(OSError):
         beside, state = _seal_beside(file), file.stat()
-        write_private_file(beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known or digest(file))))
+        write_private_file(
+            beside, msgspec.json.encode(Seal(state.st_size, state.st_mtime_ns, known_digest or digest(file)))
+        )
 
 
 def is_broken(file: Path) -> bool:
@@ -91,8 +93,8 @@ def digest(file: Path) -> bytes:
 
 def _piece_digest(opened: int, begin: int) -> bytes:
     """Return the digest of one piece. A read may return less than requested."""
-    found, end = hashlib.sha256(), begin + _PIECE_BYTES
+    piece_hash, end = hashlib.sha256(), begin + _PIECE_BYTES
     while begin < end and (part := os.pread(opened, end - begin, begin)):
-        found.update(part)
+        piece_hash.update(part)
         begin += len(part)
-    return found.digest()
+    return piece_hash.digest()

@@ -40,20 +40,20 @@ def write_damage_note(database: Path, why: str) -> None:
 
 def add_pending_notice(database: Path, tell: str) -> None:
     """Add `tell` to the notices for the owner, durably. On failure only this run can show it."""
-    found = _read_damage_note(database)
-    if not tell or tell in found.tell:
+    note = _read_damage_note(database)
+    if not tell or tell in note.tell:
         return
     with contextlib.suppress(OSError):
-        kept = DamageNote(found.why or "something was found when it was opened", f"{found.tell} {tell}".strip())
+        kept = DamageNote(note.why or "something was found when it was opened", f"{note.tell} {tell}".strip())
         write_private_file_atomically(damage_note_path(database), msgspec.json.encode(kept))
 
 
 def remove_pending_notice(database: Path, tell: str) -> None:
     """Remove a notice that turned out to be wrong."""
-    found = _read_damage_note(database)
-    if tell and tell in found.tell:
+    note = _read_damage_note(database)
+    if tell and tell in note.tell:
         with contextlib.suppress(OSError):
-            left = DamageNote(found.why, " ".join(found.tell.replace(tell, "").split()))
+            left = DamageNote(note.why, " ".join(note.tell.replace(tell, "").split()))
             write_private_file_atomically(damage_note_path(database), msgspec.json.encode(left))
 
 
@@ -64,10 +64,10 @@ def read_pending_notice(database: Path) -> str:
 
 def clear_pending_notice(database: Path) -> None:
     """Clear the notices: the owner can see them now. The check of the file stays due until it is closed properly."""
-    found = _read_damage_note(database)
-    if found.tell:
+    note = _read_damage_note(database)
+    if note.tell:
         with contextlib.suppress(OSError):
-            write_private_file_atomically(damage_note_path(database), msgspec.json.encode(DamageNote(found.why)))
+            write_private_file_atomically(damage_note_path(database), msgspec.json.encode(DamageNote(note.why)))
 
 
 def clear_damage_note(database: Path) -> None:

@@ -107,10 +107,10 @@ def manifest() -> tuple[Asset, ...]:
 
 def asset(name: str) -> Asset:
     """Return the model called `name`. Raises NotFoundError listing the known ones."""
-    for known in manifest():
-        if known.name == name:
-            return known
-    names = ", ".join(known.name for known in manifest())
+    for model in manifest():
+        if model.name == name:
+            return model
+    names = ", ".join(listed.name for listed in manifest())
     raise NotFoundError(f"There is no model called {name}.", advice=f"Those that can be fetched: {names}")
 
 
@@ -134,25 +134,25 @@ def find_weights(name_or_path: str, folder: Path | None = None) -> Path:
             f"The weights {path} are not there.",
             advice="Check llm.embedded.model: reveries config get llm.embedded.model",
         )
-    known = asset(name_or_path)
+    model = asset(name_or_path)
     where = folder or find_models_folder()
-    home = where / known.name
-    if not has_weights(known, where):
+    home = where / model.name
+    if not has_weights(model, where):
         raise ModelMissingError(
-            f"The weights of {known.name} are not on this machine.",
-            advice=f"Fetch them: reveries models pull {known.name}",
+            f"The weights of {model.name} are not on this machine.",
+            advice=f"Fetch them: reveries models pull {model.name}",
         )
-    return home / known.file[0].name if len(known.file) == 1 else home
+    return home / model.file[0].name if len(model.file) == 1 else home
 
 
 def list_local_models(folder: Path) -> list[str]:
     """Return the names of the manifest's models whose weights are in `folder`, verified."""
-    return [known.name for known in manifest() if has_weights(known, folder)]
+    return [model.name for model in manifest() if has_weights(model, folder)]
 
 
-def has_weights(known: Asset, folder: Path) -> bool:
+def has_weights(model: Asset, folder: Path) -> bool:
     """Whether every file of a model is in `folder`, as `is_present` says."""
-    return all(is_present(folder / known.name / file.name, file) for file in known.file)
+    return all(is_present(folder / model.name / file.name, file) for file in model.file)
 
 
 def resolve_auto_model(llm: LlmSettings, folder: Path | None = None) -> LlmSettings:
@@ -162,8 +162,8 @@ def resolve_auto_model(llm: LlmSettings, folder: Path | None = None) -> LlmSetti
     """
     if llm.embedded.model != AUTO_MODEL:
         return llm
-    found = best_local_model(list_local_models(folder or find_models_folder()))
-    return replace(llm, embedded=replace(llm.embedded, model=found)) if found else llm
+    best = best_local_model(list_local_models(folder or find_models_folder()))
+    return replace(llm, embedded=replace(llm.embedded, model=best)) if best else llm
 
 
 def is_present(path: Path, file: AssetFile) -> bool:
@@ -176,10 +176,10 @@ def is_present(path: Path, file: AssetFile) -> bool:
     return stat.st_size == file.size_bytes and stamp == _stamp_text(file.sha256, stat.st_mtime_ns)
 
 
-def damaged_file(known: Asset, folder: Path | None = None) -> Path | None:
+def damaged_file(model: Asset, folder: Path | None = None) -> Path | None:
     """Return the first file of a model whose content is wrong; every byte is read. Missing files do not count."""
-    home = (folder or find_models_folder()) / known.name
-    for file in known.file:
+    home = (folder or find_models_folder()) / model.name
+    for file in model.file:
         path = home / file.name
         if path.is_file() and (path.stat().st_size != file.size_bytes or _sha256(path) != file.sha256):
             return path
@@ -192,18 +192,18 @@ def fetch_model(name: str, report: FetchCallback, folder: Path | None = None) ->
     Files appear whole and verified or not at all; an interrupted download is resumed. Raises ModelError when no source
     had it.
     """
-    known = asset(name)
-    sources = pull_asset(known, report, folder or find_models_folder())
+    model = asset(name)
+    sources = pull_asset(model, report, folder or find_models_folder())
     return find_weights(name, folder), sources
 
 
-def pull_asset(known: Asset, report: FetchCallback, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
+def pull_asset(model: Asset, report: FetchCallback, folder: Path, pip: Sequence[str] | None = None) -> dict[str, str]:
     """Like `fetch_model`, for a model that need not be in the manifest. `pip`: the command that starts it; None: search
     for it."""
-    home = folder / known.name
+    home = folder / model.name
     # What is here is not fetched: another process may hold the lock, and the folder may be read-only.
-    with contextlib.nullcontext() if has_weights(known, folder) else _lock_model_folder(home):
-        return {file.name: _pull_file(home / file.name, file, report, pip) for file in known.file}
+    with contextlib.nullcontext() if has_weights(model, folder) else _lock_model_folder(home):
+        return {file.name: _pull_file(home / file.name, file, report, pip) for file in model.file}
 
 
 def _pull_file(path: Path, file: AssetFile, report: FetchCallback, pip: Sequence[str] | None) -> str:
@@ -388,16 +388,16 @@ def _run_list(arguments: argparse.Namespace) -> int:
     folder = find_models_folder()
     rows: list[dict[str, object]] = [
         {
-            "name": known.name,
-            "kind": known.kind,
-            "licence": known.licence,
-            "about": known.about,
-            "sees": known.sees,
-            "size_bytes": known.size_bytes,
-            "present": has_weights(known, folder),
-            "is_default": known.name in (llm.embedded.model, llm.embedding_model),
+            "name": model.name,
+            "kind": model.kind,
+            "licence": model.licence,
+            "about": model.about,
+            "sees": model.sees,
+            "size_bytes": model.size_bytes,
+            "present": has_weights(model, folder),
+            "is_default": model.name in (llm.embedded.model, llm.embedding_model),
         }
-        for known in manifest()
+        for model in manifest()
     ]
     text = "\n".join(f"{row['name']:32} {'here' if row['present'] else '-':6} {row['about']}" for row in rows)
     _print_report(arguments, rows, text)

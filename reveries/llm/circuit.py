@@ -70,7 +70,7 @@ class Failure:
 
 def classify_failure(failure: Failure, earlier: Iterable[Circuit]) -> Failure:
     """Return `failure` as it counts: a second 403, whichever role had the first, means that the key is refused."""
-    if failure.fault is ModelFault.FORBIDDEN and any(one.last_fault is ModelFault.FORBIDDEN for one in earlier):
+    if failure.fault is ModelFault.FORBIDDEN and any(circuit.last_fault is ModelFault.FORBIDDEN for circuit in earlier):
         return replace(failure, fault=ModelFault.KEY_REFUSED)
     return failure
 

@@ -30,11 +30,11 @@ log = structlog.get_logger("models")
 class Circuits:
     """Created by `open_circuits`. Updated in memory first, then in the database: an unsaved circuit still protects."""
 
-    def __init__(self, database: Database, clock: Clock, chance: Random, known: dict[str, Circuit]) -> None:
+    def __init__(self, database: Database, clock: Clock, chance: Random, circuits: dict[str, Circuit]) -> None:
         self._database = database
         self._clock = clock
         self._chance = chance
-        self._known = known
+        self._known = circuits
         self._origin = (clock.now(), clock.monotonic())
         self.recovered: Notifier[[str]] = Notifier()
         """Notified of a provider that answers again, so that callers stop waiting for it."""
@@ -54,7 +54,7 @@ class Circuits:
 
     async def record_failure(self, provider: str, failure: Failure, role: Role | None = None) -> None:
         """Record a failed call of `provider`. A fault of the request delays only the `role` that made it."""
-        of_questions = [self.get(_request_circuit(provider, one)) for one in Role]
+        of_questions = [self.get(_request_circuit(provider, other_role)) for other_role in Role]
         failure = classify_failure(failure, of_questions)
         is_of_question = role is not None and failure.fault in REQUEST_FAULTS
         name = _request_circuit(provider, role) if role is not None and is_of_question else provider
@@ -99,10 +99,10 @@ class Circuits:
     @property
     def refusing(self) -> list[tuple[str, str]]:
         """Return each provider that refused its key, with a sentence."""
-        known = sorted(self._known.items())
+        circuits = sorted(self._known.items())
         refused = ModelFault.KEY_REFUSED
         return [
-            (name, self._describe_problem(name, circuit)) for name, circuit in known if circuit.last_fault is refused
+            (name, self._describe_problem(name, circuit)) for name, circuit in circuits if circuit.last_fault is refused
         ]
 
     def _describe_problem(self, provider: str, circuit: Circuit) -> str:
@@ -138,8 +138,8 @@ class Circuits:
 async def open_circuits(database: Database, clock: Clock, chance: Random) -> Circuits:
     """Load the circuits of the last run."""
     rows = await database.rows("circuits.all")
-    known = {str(row["provider"]): after_restart(_circuit_from_row(row), clock.now()) for row in rows}
-    return Circuits(database, clock, chance, known)
+    circuits = {str(row["provider"]): after_restart(_circuit_from_row(row), clock.now()) for row in rows}
+    return Circuits(database, clock, chance, circuits)
 
 
 def _kept_words(provider: str, fault: ModelFault | None) -> str:

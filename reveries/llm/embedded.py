@@ -464,8 +464,10 @@ async def _read_events(lines: AsyncGenerator[bytes, None], model: str) -> AsyncG
             if choice.delta.content:
                 yield Delta(choice.delta.content)
             if first_token is None and choice.logprobs is not None and choice.logprobs.content:
-                told = choice.logprobs.content[0].top_logprobs
-                first_token = {one.token.strip(): math.exp(min(0.0, one.logprob)) for one in told}
+                alternatives = choice.logprobs.content[0].top_logprobs
+                first_token = {
+                    alternative.token.strip(): math.exp(min(0.0, alternative.logprob)) for alternative in alternatives
+                }
             if choice.finish_reason:
                 reason = FinishReason.LENGTH if choice.finish_reason == "length" else FinishReason.STOP
         if chunk.usage is not None:

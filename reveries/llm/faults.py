@@ -82,8 +82,8 @@ def is_worth_another_try(error: ModelUnavailableError) -> bool:
     return error.fault not in _NOT_AGAIN
 
 
-def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str = "") -> str:
-    """Return what happened to a call of `name` in one sentence for a person; `said` is the provider's message.
+def fault_sentence(name: str, fault: ModelFault, status: int | None, message: str = "") -> str:
+    """Return what happened to a call of `name` in one sentence for a person; `message` is the provider's message.
 
     Technical parts of it (class names, parser positions, markup) are left out.
     """
@@ -94,21 +94,21 @@ def fault_sentence(name: str, fault: ModelFault, status: int | None, said: str =
         case ModelFault.TIMED_OUT:
             return f"{name} did not answer in time{number}."
         case ModelFault.OVERLOADED:
-            return f"{name} cannot answer now{number}{_quote_provider(said)}."
+            return f"{name} cannot answer now{number}{_quote_provider(message)}."
         case ModelFault.RATE_LIMITED:
             return f"{name} refused the call: too many calls in a short time{number}."
         case ModelFault.KEY_REFUSED:
             return f"{name} refused the key or the account{number}."
         case ModelFault.BAD_REQUEST | ModelFault.FORBIDDEN:
-            return f"{name} rejected the request{number}{_quote_provider(said)}."
+            return f"{name} rejected the request{number}{_quote_provider(message)}."
         case ModelFault.BROKEN if status is not None:
             return f"{name} sent an invalid answer{number}."
         case ModelFault.BROKEN:
-            return f"The answer of {name} broke off or cannot be read{_quote_provider(said)}."
+            return f"The answer of {name} broke off or cannot be read{_quote_provider(message)}."
 
 
-def _quote_provider(said: str) -> str:
-    words = one_line(_CLASS_NAMES.sub("", redact(one_line(said, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
+def _quote_provider(message: str) -> str:
+    words = one_line(_CLASS_NAMES.sub("", redact(one_line(message, _MAX_READ_CHARS))), _MAX_QUOTED_CHARS).rstrip(".")
     return f": {words}" if words and not _NOT_FOR_PEOPLE.search(words) else ""
 
 

@@ -43,8 +43,8 @@ def _read_head(pairs: dict[str, object]) -> GgufHead:
     kind = pairs.get("general.architecture", "")
 
     def number(name: str) -> int:
-        found = pairs.get(f"{kind}.{name}", 0)
-        values = found if isinstance(found, list) else [found]
+        stored = pairs.get(f"{kind}.{name}", 0)
+        values = stored if isinstance(stored, list) else [stored]
         return max((int(value) for value in values if isinstance(value, int)), default=0)
 
     heads = number("attention.head_count")
@@ -64,13 +64,13 @@ def _read_pairs(file: BinaryIO) -> dict[str, object]:
     _, _, count = _read_numbers(file, "IQQ")
     if count > _MAX_PAIRS:
         raise ValueError(f"it has {count} values, which is too many")
-    found: dict[str, object] = {}
+    pairs: dict[str, object] = {}
     for _ in range(int(count)):
         key = _read_text_value(file)
         if key.startswith("tokenizer."):
             break
-        found[key] = _read_value(file, int(_read_numbers(file, "I")[0]))
-    return found
+        pairs[key] = _read_value(file, int(_read_numbers(file, "I")[0]))
+    return pairs
 
 
 def _read_value(file: BinaryIO, kind: int) -> object:

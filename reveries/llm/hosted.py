@@ -200,8 +200,8 @@ class HostedModel:
         except Exception as error:
             if "response_format" not in request or fault_of(error) is not ModelFault.BAD_REQUEST:
                 raise
-        told = self._request(prompt, replace(form, takes_schemas=False))
-        chunks = cast("AsyncIterator[object]", await module.acompletion(**told))
+        arguments = self._request(prompt, replace(form, takes_schemas=False))
+        chunks = cast("AsyncIterator[object]", await module.acompletion(**arguments))
         log.warning("provider.schema_refused", model=self.name)
         try:
             await self._refusals.note(self.name)
@@ -233,9 +233,9 @@ class HostedModel:
 
     def _explain_error(self, error: Exception, *, has_begun: bool) -> ModelError:
         """Return `error` as an error of ours, without the key, which providers tend to repeat."""
-        said = str(error)
+        message = str(error)
         if self._options.api_key:
-            said = said.replace(self._options.api_key, "***")
+            message = message.replace(self._options.api_key, "***")
         status, fault = status_of(error), fault_of(error)
         if has_begun and fault is not ModelFault.TIMED_OUT:
             # Tokens were generated, so this is no refusal, whatever its status.
@@ -258,7 +258,7 @@ class HostedModel:
                 retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),
             )
         return ModelUnavailableError(
-            fault_sentence(self.name, fault, status, said),
+            fault_sentence(self.name, fault, status, message),
             advice=self._ask_again_advice(fault),
             fault=fault,
             retry_after_seconds=retry_after_seconds(retry_after(error), time.time()),

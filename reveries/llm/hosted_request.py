@@ -40,8 +40,8 @@ class CallForm:
 def request_arguments(prompt: Prompt, form: CallForm) -> dict[str, object]:
     """Return messages, limits, reasoning and the form of the answer."""
     rules, reasoning = form.rules, form.reasoning
-    schema, told = _answer_form(prompt, form)
-    messages = _tell_form(prompt) if told else prompt.messages
+    schema, is_told = _answer_form(prompt, form)
+    messages = _tell_form(prompt) if is_told else prompt.messages
     parameter = rules.provider.reasoning_tokens_parameter if rules.is_known_to_reason else "max_tokens"
     arguments: dict[str, object] = {
         "messages": wire_messages(_with_last_of_user(messages, rules)),

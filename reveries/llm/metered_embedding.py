@@ -53,7 +53,7 @@ class _Request:
     """The texts that one caller waits for."""
 
     left: dict[str, None]
-    found: dict[str, Vector] = field(default_factory=dict)
+    vectors: dict[str, Vector] = field(default_factory=dict)
     error: ModelError | None = None
 
 
@@ -117,13 +117,13 @@ class MeteredEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See Embedder. Raises BudgetExceededError before the embedder is called, ModelError when it fails."""
         wanted = dict.fromkeys(texts)
-        found = await self._known(wanted)
+        vectors = await self._known(wanted)
         # Texts of similar length together: padding the shorter ones costs time.
-        if missing := dict.fromkeys(sorted((text for text in wanted if text not in found), key=len)):
-            found |= await self._ask_request(_Request(missing))
-        if not found:
+        if missing := dict.fromkeys(sorted((text for text in wanted if text not in vectors), key=len)):
+            vectors |= await self._ask_request(_Request(missing))
+        if not vectors:
             return np.zeros((0, self.dimensions), np.float32)
-        return np.stack([found[text] for text in texts])
+        return np.stack([vectors[text] for text in texts])
 
     async def aclose(self) -> None:
         """Close the embedder; what was not counted yet is."""
@@ -132,17 +132,17 @@ class MeteredEmbedder:
         await self._embedder.aclose()
 
     async def _known(self, texts: Mapping[str, None]) -> dict[str, Vector]:
-        found: dict[str, Vector] = {}
+        vectors: dict[str, Vector] = {}
         for text in texts:
             if (vector := self._remembered.get(key := content_hash(text))) is not None:
                 self._remembered.move_to_end(key)
-                found[text] = vector
+                vectors[text] = vector
         # Reading the file takes longer than a small local model; it pays off where a call costs money.
-        if not self._price.is_free and len(found) < len(texts):
-            kept = await self._cache.find(self.model_id, (text for text in texts if text not in found))
+        if not self._price.is_free and len(vectors) < len(texts):
+            kept = await self._cache.find(self.model_id, (text for text in texts if text not in vectors))
             self._remember(kept)
-            found |= kept
-        return found
+            vectors |= kept
+        return vectors
 
     async def _ask_request(self, request: _Request) -> dict[str, Vector]:
         """Wait for the request; one caller at a time sends a batch for all waiting ones, so a short cue never waits for
@@ -157,12 +157,13 @@ class MeteredEmbedder:
             self._waiting.remove(request)
         if request.error is not None:
             raise request.error
-        return request.found
+        return request.vectors
 
     async def _ask_next_batch(self) -> None:
         """Send one batch of the waiting texts, shortest requests first. A failure goes to the requests in the batch."""
         shortest_first = sorted(
-            (one for one in self._waiting if one.left and one.error is None), key=lambda request: len(request.left)
+            (waiting for waiting in self._waiting if waiting.left and waiting.error is None),
+            key=lambda request: len(request.left),
         )
         texts = list(dict.fromkeys(text for request in shortest_first for text in request.left))
         batch = next(embedding_batches(texts))
@@ -182,7 +183,7 @@ class MeteredEmbedder:
         self._remember(answered)
         for request in self._waiting:
             for text in [text for text in batch if text in request.left]:
-                request.found[text] = answered[text]
+                request.vectors[text] = answered[text]
                 del request.left[text]
 
     async def _call_embedder(self, texts: list[str]) -> Vectors:

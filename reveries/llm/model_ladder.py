@@ -45,8 +45,8 @@ def models_to_ask_for(free_bytes: int, cores: int) -> list[str]:
 def choose_suggestion(free_bytes: int, cores: int, here: Collection[str], published: Collection[str]) -> Suggestion:
     """Return the model on the disk (`here`) if there is one; else the best suitable one in `published`, whose publisher
     answers; else the last of the ladder."""
-    if found := best_local_model(here):
-        return Suggestion(found, is_here=True)
+    if best := best_local_model(here):
+        return Suggestion(best, is_here=True)
     suitable = set(models_to_ask_for(free_bytes, cores)).intersection(published)
     offered = [rung for rung in LADDER[:-1] if rung.model in suitable] + [LADDER[-1]]
     chosen = next(rung for rung in offered if not rung.asks_first)

@@ -27,24 +27,26 @@ def find_suggestion(cores: int, free_bytes: int, folder: Path | None = None) -> 
     place = folder or find_models_folder()
     here, room_bytes = list_local_models(place), _free_disk_bytes(place)
     suiting = [] if best_local_model(here) else [asset(name) for name in models_to_ask_for(free_bytes, cores)]
-    wanted = [one for one in suiting if one.size_bytes <= room_bytes]  # Do not offer what does not fit on the disk.
+    wanted = [
+        model for model in suiting if model.size_bytes <= room_bytes
+    ]  # Do not offer what does not fit on the disk.
     published = _published_names(wanted)
-    found = choose_suggestion(free_bytes, cores, here, published)
+    suggestion = choose_suggestion(free_bytes, cores, here, published)
     return SuggestedModel(
-        model=found.model,
-        size_bytes=asset(found.model).size_bytes,
-        is_here=found.is_here,
-        larger=found.larger,
-        larger_bytes=asset(found.larger).size_bytes if found.larger else 0,
+        model=suggestion.model,
+        size_bytes=asset(suggestion.model).size_bytes,
+        is_here=suggestion.is_here,
+        larger=suggestion.larger,
+        larger_bytes=asset(suggestion.larger).size_bytes if suggestion.larger else 0,
         cores=cores,
         free_bytes=free_bytes,
-        silent=sorted(_publishers(wanted) - _publishers([one for one in wanted if one.name in published])),
+        silent=sorted(_publishers(wanted) - _publishers([model for model in wanted if model.name in published])),
     )
 
 
 def _free_disk_bytes(folder: Path) -> int:
     """Return the free space where `folder` is, or will be."""
-    return shutil.disk_usage(next(one for one in (folder, *folder.absolute().parents) if one.exists())).free
+    return shutil.disk_usage(next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())).free
 
 
 def _published_names(wanted: Sequence[Asset]) -> Collection[str]:
@@ -54,7 +56,7 @@ def _published_names(wanted: Sequence[Asset]) -> Collection[str]:
         return ()
     with ThreadPoolExecutor(len(wanted)) as threads:
         answers = list(threads.map(_is_published, wanted))
-    return [one.name for one, is_published in zip(wanted, answers, strict=True) if is_published]
+    return [model.name for model, is_published in zip(wanted, answers, strict=True) if is_published]
 
 
 def _is_published(model: Asset) -> bool:

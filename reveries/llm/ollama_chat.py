@@ -73,16 +73,16 @@ async def list_ollama(url: str, timeout_seconds: float = 1.0) -> tuple[OllamaEnt
     # TimeoutError is an OSError; ValueError: no JSON, no UTF-8, no address; RecursionError: brackets within brackets.
     except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
         return None
-    handed_on = {one.model for one in listed if one.model and (one.remote_host or one.remote_model)}
+    handed_on = {entry.model for entry in listed if entry.model and (entry.remote_host or entry.remote_model)}
     return tuple(
         OllamaEntry(
-            one.model,
-            max(0, int(one.size)) if isinstance(one.size, int | float) else 0,
-            is_remote_ollama_model(one.model, handed_on),
-            billions_in(one.details.parameter_size or "") if one.details else 0.0,
+            entry.model,
+            max(0, int(entry.size)) if isinstance(entry.size, int | float) else 0,
+            is_remote_ollama_model(entry.model, handed_on),
+            billions_in(entry.details.parameter_size or "") if entry.details else 0.0,
         )
-        for one in listed
-        if one.model
+        for entry in listed
+        if entry.model
     )
 
 
@@ -109,8 +109,8 @@ _listings = msgspec.json.Decoder(_Listing)
 
 def billions_by_name(listed: Sequence[OllamaEntry]) -> dict[str, float]:
     """Return the parameters by the name of a model choice, in which ":latest" may be omitted."""
-    found = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
-    return found | {f"ollama/{model.name}": model.billions for model in listed}
+    by_choice = {f"ollama/{model.name.removesuffix(':latest')}": model.billions for model in listed}
+    return by_choice | {f"ollama/{model.name}": model.billions for model in listed}
 
 
 class OllamaModel:
@@ -230,9 +230,9 @@ class OllamaModel:
         status = error.status_code if isinstance(error, ollama.ResponseError) and error.status_code > 0 else None
         fault = fault_of_status(status) if status is not None else of_wire or ModelFault.BROKEN
         # Only Ollama's own message; errors of our side would not help a person.
-        said = error.error if isinstance(error, ollama.ResponseError) else ""
+        message = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
-            fault_sentence(self.name, fault, status, str(said)),
+            fault_sentence(self.name, fault, status, str(message)),
             advice="Ask again.",
             fault=fault,
             retry_after_seconds=retry_after_seconds(_retry_after(error), time.time()),

@@ -62,11 +62,13 @@ class OllamaEmbedder(RemoteEmbedder):
                 fault=ModelFault.UNREACHABLE,
             )
         # The client uses -1 for an error without a status.
-        known = status if status is not None and status > 0 else None
-        fault = fault_of_status(known) if known is not None else of_wire or ModelFault.BROKEN
-        said = error.error if isinstance(error, ollama.ResponseError) else ""
+        known_status = status if status is not None and status > 0 else None
+        fault = fault_of_status(known_status) if known_status is not None else of_wire or ModelFault.BROKEN
+        message = error.error if isinstance(error, ollama.ResponseError) else ""
         return ModelUnavailableError(
-            fault_sentence(self.model_id, fault, known, str(said)), advice="Look at Ollama's own log.", fault=fault
+            fault_sentence(self.model_id, fault, known_status, str(message)),
+            advice="Look at Ollama's own log.",
+            fault=fault,
         )
 
 

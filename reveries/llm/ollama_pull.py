@@ -72,10 +72,10 @@ async def pull_with_ollama(name: str, url: str, report: PullCallback) -> None:
         )
 
 
-def _pull_error(name: str, said: str) -> ReveriesError:
+def _pull_error(name: str, message: str) -> ReveriesError:
     """Return Ollama's error as one of ours. It has no codes, so its words are matched."""
-    words = said.lower()
-    detail = one_line(said, 300)
+    words = message.lower()
+    detail = one_line(message, 300)
     if any(sign in words for sign in _NO_ROOM):
         return DiskFullError(
             f"The disk is full where Ollama keeps its models: {detail}.",

@@ -148,14 +148,14 @@ def wire_rules(provider: str, model: str) -> WireRules:
     table = rules_table()
     rules = table.provider[provider]
     bare = model.lower().rpartition("/")[2]
-    found = next((one for one in table.model if _fits(one, provider, bare)), ModelRules())
+    model_rules = next((candidate for candidate in table.model if _fits(candidate, provider, bare)), ModelRules())
     is_plain = bool(rules.plain_models and re.search(rules.plain_models, model))
     return WireRules(
         provider=rules,
-        model=found,
+        model=model_rules,
         keywords=CORE_KEYWORDS if is_plain else CORE_KEYWORDS | rules.keywords,
         is_strict=not rules.strict_models or re.search(rules.strict_models, bare) is not None,
-        efforts=(rules.efforts or found.efforts) if found.names else (),
+        efforts=(rules.efforts or model_rules.efforts) if model_rules.names else (),
     )
 
 
@@ -166,6 +166,6 @@ def _fits(model: ModelRules, provider: str, bare: str) -> bool:
 def _provider_at(base_url: str, providers: Mapping[str, ProviderRules]) -> str:
     host = urlsplit(base_url).hostname or ""
     for name, rules in providers.items():
-        if any(host == known or host.endswith(f".{known}") for known in rules.hosts):
+        if any(host == known_host or host.endswith(f".{known_host}") for known_host in rules.hosts):
             return name
     return ""

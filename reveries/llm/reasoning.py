@@ -102,4 +102,4 @@ def _anthropic_parameters(asked: Effort, rules: WireRules) -> dict[str, object]:
 def _nearest_effort(wanted: Effort, accepted: tuple[Effort, ...]) -> Effort | None:
     """Return `wanted` if it is accepted, else the next that is: more reasoning rather than less."""
     place = EFFORTS.index(wanted)
-    return next((one for one in (*EFFORTS[place:], *reversed(EFFORTS[:place])) if one in accepted), None)
+    return next((effort for effort in (*EFFORTS[place:], *reversed(EFFORTS[:place])) if effort in accepted), None)

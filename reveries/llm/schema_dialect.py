@@ -73,15 +73,15 @@ def _write(node: Mapping[str, object], rules: WireRules) -> dict[str, object]:
     if "const" in node and "const" not in rules.keywords:
         node["enum"] = [node.pop("const")]
     written: dict[str, object] = {}
-    told: list[str] = []
+    limits: list[str] = []
     for key, value in node.items():
         if key in rules.keywords and not _is_too_large(key, value, rules):
             written[key] = _write_value(key, value, rules)
         elif key in _WORDS:
-            told.append(_WORDS[key].format(value))
-    if told:
+            limits.append(_WORDS[key].format(value))
+    if limits:
         about = str(written.get("description", "")).rstrip(".")
-        written["description"] = f"{about}: {', '.join(told)}" if about else ", ".join(told)
+        written["description"] = f"{about}: {', '.join(limits)}" if about else ", ".join(limits)
     if "properties" in written:
         written["required"] = list(cast("Mapping[str, object]", written["properties"]))
         written["additionalProperties"] = False
@@ -150,12 +150,12 @@ def _without_choices_in(key: str, value: object, longest: int) -> object:
 
 def _children(node: Mapping[str, object]) -> list[Mapping[str, object]]:
     properties = cast("Mapping[str, Mapping[str, object]]", node.get("properties", {}))
-    branches = [one for key in _BRANCHES for one in cast("list[Mapping[str, object]]", node.get(key, []))]
+    branches = [branch for key in _BRANCHES for branch in cast("list[Mapping[str, object]]", node.get(key, []))]
     items = node.get("items")
     return [*properties.values(), *branches, *([items] if isinstance(items, Mapping) else [])]
 
 
 def _nodes(node: Mapping[str, object], depth: int) -> list[tuple[Mapping[str, object], int]]:
     """Return every part with its level of nesting: the objects and lists around it, and itself if it is one."""
-    inside = [found for child in _children(node) for found in _nodes(child, depth + (child.get("type") in _NESTING))]
+    inside = [nested for child in _children(node) for nested in _nodes(child, depth + (child.get("type") in _NESTING))]
     return [(node, depth), *inside]

@@ -19,10 +19,10 @@ COUNTS_SECONDS = 30 * 86400.0
 class SchemaRefusals:
     """Created by `open_schema_refusals`."""
 
-    def __init__(self, database: Database, clock: Clock, known: dict[str, float]) -> None:
+    def __init__(self, database: Database, clock: Clock, refused_at: dict[str, float]) -> None:
         self._database = database
         self._clock = clock
-        self._known = known
+        self._known = refused_at
 
     def has(self, model: str) -> bool:
         """Whether `model` refused a schema within a month."""

@@ -28,9 +28,9 @@ class TierResult:
 class TierResults:
     """Created by `open_tier_results`."""
 
-    def __init__(self, database: Database, known: dict[str, TierResult]) -> None:
+    def __init__(self, database: Database, results: dict[str, TierResult]) -> None:
         self._database = database
-        self._known = known
+        self._known = results
 
     @property
     def known(self) -> Mapping[str, TierResult]:

@@ -95,22 +95,24 @@ def prompt_of(task: Task, role: Role, least_tokens: int = 0) -> Prompt:
     system = _SYSTEM
     if task.notes:
         system += "\nYour notes:\n" + "\n".join(f"- {note}" for note in task.notes)
-    said = [ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)]
-    messages = (ChatMessage("system", system), *said, ChatMessage("user", _task_question(task)))
+    earlier_messages = [
+        ChatMessage("assistant" if place % 2 else "user", text) for place, text in enumerate(task.before)
+    ]
+    messages = (ChatMessage("system", system), *earlier_messages, ChatMessage("user", _task_question(task)))
     schema = _schema_of_fields(task.fields) if task.fields else None
     return Prompt(role, messages, max(task.max_tokens, least_tokens), 0.0, schema=schema)
 
 
 def is_right(task: Task, text: str, reason: FinishReason) -> bool:
     """Whether `text`, which ended for `reason`, does what the task asks."""
-    said = text.replace("’", "'").strip()
+    answer = text.replace("’", "'").strip()
     if task.fields:
-        return _is_form_right(task, said)
-    if not all(re.search(pattern, said, re.IGNORECASE) for pattern in task.needs):
+        return _is_form_right(task, answer)
+    if not all(re.search(pattern, answer, re.IGNORECASE) for pattern in task.needs):
         return False
-    if any(re.search(pattern, said, re.IGNORECASE) for pattern in task.never):
+    if any(re.search(pattern, answer, re.IGNORECASE) for pattern in task.never):
         return False
-    return task.group is not TaskGroup.ENDING or _is_ended(task, said, reason)
+    return task.group is not TaskGroup.ENDING or _is_ended(task, answer, reason)
 
 
 def _task_question(task: Task) -> str:
@@ -147,9 +149,9 @@ def _field_schema(field: FormField) -> dict[str, object]:
             return {"type": "string"}
 
 
-def _is_form_right(task: Task, said: str) -> bool:
+def _is_form_right(task: Task, text: str) -> bool:
     try:
-        answer = parse(said, dict[str, object])
+        answer = parse(text, dict[str, object])
     except ValueError:
         return False
     return answer.keys() == task.fields.keys() and all(
@@ -168,21 +170,21 @@ def _is_field_right(field: FormField, value: object, text: str) -> bool:
     return given.casefold() == field.right.casefold()
 
 
-def _is_ended(task: Task, said: str, reason: FinishReason) -> bool:
-    lines = [line for line in said.splitlines() if line.strip()]
-    sentences = len(_SENTENCE_END.findall(said)) + 1
+def _is_ended(task: Task, text: str, reason: FinishReason) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    sentences = len(_SENTENCE_END.findall(text)) + 1
     return (
         reason is FinishReason.STOP
-        and not _repeats(said)
-        and len(said.split()) <= (task.most_words or len(said))
+        and not _repeats(text)
+        and len(text.split()) <= (task.most_words or len(text))
         and sentences <= (task.most_sentences or sentences)
         and len(lines) <= (task.most_lines or len(lines))
     )
 
 
-def _repeats(said: str) -> bool:
+def _repeats(text: str) -> bool:
     """Whether a line, or six words in a row, occur twice."""
-    lines = [line.strip().casefold() for line in said.splitlines() if line.strip()]
-    words = said.casefold().split()
+    lines = [line.strip().casefold() for line in text.splitlines() if line.strip()]
+    words = text.casefold().split()
     runs = [tuple(words[place : place + _REPEATED_WORDS]) for place in range(len(words) - _REPEATED_WORDS + 1)]
     return len(set(lines)) < len(lines) or len(set(runs)) < len(runs)

@@ -64,7 +64,7 @@ def _estimate_text(text: str) -> int:
     spaces = text.count(" ") + text.count("\n") + text.count("\t") + text.count("\r")
     # Anything but words and white space counts by its bytes.
     count = float(size - spaces - sum(map(len, words)))
-    count += sum(_space_tokens(found) for found in _SPACES.findall(text))
+    count += sum(_space_tokens(space_run) for space_run in _SPACES.findall(text))
     for start in range(0, len(words), STRETCH_WORDS):
         stretch = words[start : start + STRETCH_WORDS]
         common = sum(word.lower() in _COMMON_WORDS for word in stretch)

@@ -86,7 +86,7 @@ class ScriptedModel:
             yield Finished(FinishReason.STOP, None, first_token=self.first_token)
             return
         self.prompts.append(prompt)
-        said = 0
+        token_count = 0
         is_whole = False
         try:
             for piece in self._next(prompt):
@@ -96,14 +96,14 @@ class ScriptedModel:
                     await self._clock.sleep(piece.seconds)
                     continue
                 await asyncio.sleep(0)  # as from a wire: others run between two pieces
-                if said >= prompt.max_tokens:
+                if token_count >= prompt.max_tokens:
                     break
-                said += 1
+                token_count += 1
                 if piece:
                     yield Delta(piece)
             else:
                 is_whole = True
-            yield Finished(FinishReason.STOP if is_whole else FinishReason.LENGTH, self._usage(prompt, said))
+            yield Finished(FinishReason.STOP if is_whole else FinishReason.LENGTH, self._usage(prompt, token_count))
             is_whole = True
         finally:
             self.stopped += not is_whole
@@ -129,10 +129,10 @@ class ScriptedModel:
             return [msgspec.json.encode(script).decode()]
         return script(prompt) if callable(script) else script
 
-    def _usage(self, prompt: Prompt, said: int) -> Usage | None:
+    def _usage(self, prompt: Prompt, token_count: int) -> Usage | None:
         if not self._gives_usage:
             return None
-        return Usage(sum(estimate_tokens(message.text) for message in prompt.messages), said)
+        return Usage(sum(estimate_tokens(message.text) for message in prompt.messages), token_count)
 
 
 class HashingEmbedder:

@@ -134,18 +134,18 @@ class FolderCopies:
 
     def drop_old(self, now: float) -> None:
         """Delete copies older than KEPT_SECONDS, and incomplete ones from an interrupted process."""
-        for one in list(self._root.iterdir()) if self._root.exists() else []:
+        for copy_path in list(self._root.iterdir()) if self._root.exists() else []:
             with contextlib.suppress(OSError):
-                if one.name.startswith(".") or now - one.stat().st_mtime > KEPT_SECONDS:
-                    shutil.rmtree(one, ignore_errors=True)
+                if copy_path.name.startswith(".") or now - copy_path.stat().st_mtime > KEPT_SECONDS:
+                    shutil.rmtree(copy_path, ignore_errors=True)
 
     def _copy_path(self, task_id: str, folder: Path) -> Path:
         digest = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()
         return self._root / f"{task_id}-{digest[:16]}"
 
     def _describe_missing_copy(self, task_id: str, folder: Path) -> ToolError:
-        for one in self._root.glob(f"{task_id}-*/{_BEFORE}"):
-            other = json.loads(one.read_bytes())["folder"]
+        for copy_path in self._root.glob(f"{task_id}-*/{_BEFORE}"):
+            other = json.loads(copy_path.read_bytes())["folder"]
             return ToolError(
                 f"The copy from before this task is of {other}, not of {folder}.",
                 advice=f"First make that the project's folder again: reveries project folder NAME {other} --write",
@@ -157,8 +157,8 @@ class FolderCopies:
 
     def _refuse_too_large(self, root: int) -> None:
         count = size = 0
-        for _, found, _ in walk_tree(root):
-            count, size = count + 1, size + (found.st_size if stat.S_ISREG(found.st_mode) else 0)
+        for _, entry_stat, _ in walk_tree(root):
+            count, size = count + 1, size + (entry_stat.st_size if stat.S_ISREG(entry_stat.st_mode) else 0)
             if size > MOST_BYTES or count > MOST_FILES:
                 raise ToolError(
                     f"The folder holds more than {MOST_BYTES // 1_000_000} MB or {MOST_FILES:,} files: it could not be "
@@ -174,13 +174,13 @@ class FolderCopies:
         try:
             (making / _FILES).mkdir()
             originals = dict[str, FileMark]()
-            for path, found, is_whole in walk_tree(root):
+            for path, entry_stat, is_whole in walk_tree(root):
                 with contextlib.suppress(FileNotFoundError):  # Deleted meanwhile.
-                    _copy_entry(root, path, making / _FILES / path, found)
-                    originals[path] = FileMark("", stat.S_IMODE(found.st_mode), "" if is_whole else UNREADABLE)
+                    _copy_entry(root, path, making / _FILES / path, entry_stat)
+                    originals[path] = FileMark("", stat.S_IMODE(entry_stat.st_mode), "" if is_whole else UNREADABLE)
             # The digests of the copies, with the modes of the originals.
             marks = {
-                path: _with_original_mode(one, originals[path]) for path, one in mark_folder(making / _FILES).items()
+                path: _with_original_mode(mark, originals[path]) for path, mark in mark_folder(making / _FILES).items()
             }
             _write_marks(making / _BEFORE, marks, folder)
             making.rename(copy_path)
@@ -273,12 +273,12 @@ def _read_marks(path: Path) -> Marks:
 # --- copying and restoring --------------------------------------------------------------------------------------------
 
 
-def _copy_entry(root: int, path: str, target: Path, found: os.stat_result) -> None:
+def _copy_entry(root: int, path: str, target: Path, entry_stat: os.stat_result) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(entry_stat.st_mode):
         with open_parent(root, path) as (handle, name):
             target.symlink_to(os.readlink(name, dir_fd=handle))
-    elif stat.S_ISDIR(found.st_mode):
+    elif stat.S_ISDIR(entry_stat.st_mode):
         # The original mode may forbid writing into the folder, so it is applied only on restore.
         target.mkdir(mode=0o700, exist_ok=True)
     else:
@@ -296,11 +296,11 @@ def _copy_bytes(reading: int, writing: int) -> None:
 
 def _remove_temporary_files(root: int, before: Marks) -> None:
     """Remove temporary files of an interrupted restore."""
-    for path, found, _ in list(walk_tree(root)):
+    for path, entry_stat, _ in list(walk_tree(root)):
         if (
             path not in before
             and path.rpartition("/")[2].startswith(_TEMPORARY_PREFIX)
-            and not stat.S_ISDIR(found.st_mode)
+            and not stat.S_ISDIR(entry_stat.st_mode)
         ):
             with contextlib.suppress(OSError), open_parent(root, path) as (handle, name):
                 os.unlink(name, dir_fd=handle)
@@ -312,7 +312,7 @@ def _restore_paths(root: int, files: Path, before: Marks, now: Marks, own: list[
     left: set[str] = set()
 
     def apply_to_each(paths: Iterable[str], change: Callable[[int, str, str], None]) -> None:
-        for path in [one for one in paths if one not in left]:
+        for path in [changed_path for changed_path in paths if changed_path not in left]:
             try:
                 with open_parent(root, path) as (handle, name):
                     change(handle, name, path)

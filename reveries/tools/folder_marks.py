@@ -90,12 +90,12 @@ def walk_tree(root: int) -> Iterator[tuple[str, os.stat_result, bool]]:
             continue  # Deleted meanwhile.
         if folder_stat is not None:
             yield at, folder_stat, is_whole
-        for name, found in inside:
+        for name, entry_stat in inside:
             path = f"{at}/{name}" if at else name
-            if stat.S_ISDIR(found.st_mode):
-                waiting.append((path, found))
-            elif stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
-                yield path, found, True
+            if stat.S_ISDIR(entry_stat.st_mode):
+                waiting.append((path, entry_stat))
+            elif stat.S_ISREG(entry_stat.st_mode) or stat.S_ISLNK(entry_stat.st_mode):
+                yield path, entry_stat, True
 
 
 def _list_folder(handle: int) -> list[tuple[str, os.stat_result]]:
@@ -115,18 +115,18 @@ def mark_folder(folder: Path) -> Marks:
 def mark_tree(root: int) -> Marks:
     """Return the mark of every path below an open folder."""
     marks: Marks = {}
-    for path, found, is_whole in walk_tree(root):
+    for path, entry_stat, is_whole in walk_tree(root):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # Deleted meanwhile.
-            marks[path] = _read_mark(root, path, found, is_whole)
+            marks[path] = _read_mark(root, path, entry_stat, is_whole)
     return marks
 
 
-def _read_mark(root: int, path: str, found: os.stat_result, is_whole: bool) -> FileMark:
-    if stat.S_ISLNK(found.st_mode):
+def _read_mark(root: int, path: str, entry_stat: os.stat_result, is_whole: bool) -> FileMark:
+    if stat.S_ISLNK(entry_stat.st_mode):
         with open_parent(root, path) as (handle, name):
             return FileMark("link", 0, os.readlink(name, dir_fd=handle))
-    mode = stat.S_IMODE(found.st_mode)
-    if stat.S_ISDIR(found.st_mode):
+    mode = stat.S_IMODE(entry_stat.st_mode)
+    if stat.S_ISDIR(entry_stat.st_mode):
         return FileMark("folder", mode, "" if is_whole else UNREADABLE)
     digest = hashlib.sha256()
     try:

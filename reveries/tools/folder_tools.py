@@ -66,25 +66,25 @@ class FolderTools(ToolGroup):
 
     @offer_tool("Files whose path or name matches; * for all, notes/** below a folder.")
     async def find_files(self, given: FindFiles, _: ToolCaller) -> ToolResult:
-        found = await self.worker.call("find", {"pattern": given.pattern})
-        return _looked(_describe_entries(found, f"for {given.pattern}"))
+        entries = await self.worker.call("find", {"pattern": given.pattern})
+        return _looked(_describe_entries(entries, f"for {given.pattern}"))
 
     @offer_tool("Lines that hold a text.")
     async def search_files(self, given: SearchFiles, _: ToolCaller) -> ToolResult:
-        found = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
-        lines, _rest = cut_lines([f"{path}:{number}: {line}" for path, number, line in found], 1)
-        more = f"\n{len(found) - len(lines)} more." if len(found) > len(lines) else ""
-        return _looked(f"{len(found)} lines hold “{given.text[:80]}”:\n{fence(lines)}{more}")
+        matches = await self.worker.call("search", {"text": given.text, "path": given.path or "."})
+        lines, _rest = cut_lines([f"{path}:{number}: {line}" for path, number, line in matches], 1)
+        more = f"\n{len(matches) - len(lines)} more." if len(matches) > len(lines) else ""
+        return _looked(f"{len(matches)} lines hold “{given.text[:80]}”:\n{fence(lines)}{more}")
 
     @offer_tool("A file's lines, from one on.")
     async def read_file(self, given: ReadFile, _: ToolCaller) -> ToolResult:
         lines = str(await self.worker.call("read", {"path": given.path})).splitlines()
         kept, rest = cut_lines(lines, given.from_line)
-        told = f"{given.path}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
+        head = f"{given.path}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
         if not kept:
-            told = f"{given.path} has {len(lines)} lines."
+            head = f"{given.path} has {len(lines)} lines."
         more = f"\nIt goes on: from_line {rest}." if rest else ""
-        return _looked(f"{told}\n{fence(kept, given.from_line)}{more}")
+        return _looked(f"{head}\n{fence(kept, given.from_line)}{more}")
 
     @offer_tool("Make a file what text is.", Reach.INSIDE)
     async def write_file(self, given: WriteFile, caller: ToolCaller) -> ToolResult:
@@ -112,10 +112,10 @@ class FolderTools(ToolGroup):
         taken_back = one_line(", ".join(ended["taken_back"]), _MOST_NAMED_CHARS)
         dots = f" Dot files are not made or changed here; taken back: {taken_back}." if taken_back else ""
         stopped = f" It was stopped: {ended['stopped_because']}." if ended["stopped_because"] else ""
-        told = f"exit code {ended['exit_code']} after {ended['seconds']:.1f} s.{stopped}{dots}"
-        said = f"\n{len(lines) - len(kept)} lines before:" if len(kept) < len(lines) else ""
+        head = f"exit code {ended['exit_code']} after {ended['seconds']:.1f} s.{stopped}{dots}"
+        omitted = f"\n{len(lines) - len(kept)} lines before:" if len(kept) < len(lines) else ""
         return ToolResult(
-            f"{told}{said}\n{fence(kept)}".rstrip(),
+            f"{head}{omitted}\n{fence(kept)}".rstrip(),
             frozenset({FOLDER_SOURCE}),
             sha256=str(ended["output_sha256"]),
             exit_code=int(ended["exit_code"]),
@@ -126,8 +126,8 @@ def _looked(text: str) -> ToolResult:
     return ToolResult(text, frozenset({FOLDER_SOURCE}))
 
 
-def _describe_entries(found: list[dict[str, object]], where: str) -> str:
-    lines = [f"{one['path']} ({one['size_bytes']:,} bytes)" for one in found]
+def _describe_entries(entries: list[dict[str, object]], where: str) -> str:
+    lines = [f"{entry['path']} ({entry['size_bytes']:,} bytes)" for entry in entries]
     kept, _ = cut_lines(lines[:_MOST_LISTED], 1)
     more = f"\n{len(lines) - len(kept)} more." if len(lines) > len(kept) else ""
     return f"{len(lines)} {where}:\n{fence(kept)}{more}"

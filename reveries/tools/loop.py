@@ -103,7 +103,7 @@ class ToolLoop(Generic[Finish]):
                 if why := self._note_unusable(error):
                     return LoopEnd(why_ended=why)
                 continue
-            chars += sum(len(one.text) for one in self.calls)
+            chars += sum(len(call.text) for call in self.calls)
             if (why := self._why_end(began, chars)) or (end := await self._take(steps)) is not None:
                 return LoopEnd(why_ended=why) if why else cast("LoopEnd[Finish]", end)
         return LoopEnd(why_ended=f"It had not finished after {self.limits.steps} steps.")
@@ -144,7 +144,7 @@ class ToolLoop(Generic[Finish]):
         """Make a call. Return its record, and whether it went as it was meant to: a command that ends with another code
         than 0 did not."""
         digest = digest_call(name, arguments)
-        last = next((one for one in reversed(self.calls) if one.digest == digest), None)
+        last = next((call for call in reversed(self.calls) if call.digest == digest), None)
         is_unknown = last is not None and last.state is StepState.UNKNOWN
         try:
             result = await self.make_call(name, arguments, is_unknown)
@@ -191,16 +191,16 @@ def arguments_of(step: msgspec.Struct) -> dict[str, object]:
 def _tagged(tool: Tool, hidden: frozenset[str]) -> type[msgspec.Struct]:
     fields: list[Any] = []
     names: dict[str, str] = {}
-    for one in msgspec.structs.fields(tool.arguments):
-        if one.encode_name in hidden:
+    for argument in msgspec.structs.fields(tool.arguments):
+        if argument.encode_name in hidden:
             continue
-        names[one.name] = one.encode_name
-        if one.default is not msgspec.NODEFAULT:
-            fields.append((one.name, one.type, one.default))
-        elif one.default_factory is not msgspec.NODEFAULT:
-            fields.append((one.name, one.type, msgspec.field(default_factory=one.default_factory)))
+        names[argument.name] = argument.encode_name
+        if argument.default is not msgspec.NODEFAULT:
+            fields.append((argument.name, argument.type, argument.default))
+        elif argument.default_factory is not msgspec.NODEFAULT:
+            fields.append((argument.name, argument.type, msgspec.field(default_factory=argument.default_factory)))
         else:
-            fields.append((one.name, one.type))
+            fields.append((argument.name, argument.type))
     return msgspec.defstruct(tool.name, fields, tag_field=_TAG, tag=tool.name, frozen=True, kw_only=True, rename=names)
 
 
@@ -208,7 +208,11 @@ def describe_tools(tools: Sequence[Tool], hidden: frozenset[str] = frozenset()) 
     """One line per tool for a prompt: its name, arguments and description."""
     lines = []
     for tool in tools:
-        names = [one.encode_name for one in msgspec.structs.fields(tool.arguments) if one.encode_name not in hidden]
+        names = [
+            argument.encode_name
+            for argument in msgspec.structs.fields(tool.arguments)
+            if argument.encode_name not in hidden
+        ]
         lines.append(f'- tool "{tool.name}": {", ".join(names) or "no arguments"}. {tool.description}')
     return "\n".join(lines)
 
@@ -219,15 +223,15 @@ def describe_calls(calls: Sequence[CallRecord], most_chars: int) -> str:
     whole = [_describe_call(number, call, most_chars) for number, call in enumerate(calls, 1)]
     if sum(map(len, whole)) <= most_chars:
         return "\n".join(whole) or "nothing yet"
-    told = [whole[-1]]
+    parts = [whole[-1]]
     left = most_chars - len(whole[-1])
     for number in range(len(calls) - 1, 0, -1):
         if left <= _OLD_RESULT_CHARS:
-            told.append(f"({number} earlier steps are not shown)")
+            parts.append(f"({number} earlier steps are not shown)")
             break
-        told.append(_describe_call(number, calls[number - 1], max(_OLD_RESULT_CHARS, left // 2), _OLD_RESULT_CHARS))
-        left -= len(told[-1])
-    return "\n".join(reversed(told))
+        parts.append(_describe_call(number, calls[number - 1], max(_OLD_RESULT_CHARS, left // 2), _OLD_RESULT_CHARS))
+        left -= len(parts[-1])
+    return "\n".join(reversed(parts))
 
 
 def _describe_call(number: int, call: CallRecord, most_chars: int, most_argument_chars: int | None = None) -> str:

@@ -87,14 +87,14 @@ class McpServer:
         """Call a tool. Answers and errors of the server are fenced. Raises ToolError."""
         name = self.full_name(tool)
         # The server may have been restarted since its tools were checked.
-        if not any((one.name, one.pin) == (tool.name, tool.pin) for one in await self.offered()):
+        if not any((offered.name, offered.pin) == (tool.name, tool.pin) for offered in await self.offered()):
             raise ToolError(f"{name} is no longer what was granted.", advice="Do without it.")
         asked = {"name": tool.name, "arguments": arguments, "seconds": _CALL_SECONDS}
         answer = await self.worker.call("call_tool", asked, _CALL_SECONDS)
         lines, rest = cut_lines(str(answer["text"]).splitlines(), 1)
-        told = f"{name} {'failed' if answer['is_error'] else 'answered'}:"
+        head = f"{name} {'failed' if answer['is_error'] else 'answered'}:"
         more = "\n(the rest is cut)" if rest else ""
-        return ToolResult(f"{told}\n{fence(lines)}{more}", frozenset({source_of_server(self.name)}))
+        return ToolResult(f"{head}\n{fence(lines)}{more}", frozenset({source_of_server(self.name)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,9 @@ class McpServerOpener:
                 f"{name} is not started: what speaks with servers is not installed.",
                 advice="Install it, in the folder that you installed Reveries from: make mcp",
             )
-        reads, writes = (tuple(self._folder(one) for one in listed) for listed in (settings.reads, settings.writes))
+        reads, writes = (
+            tuple(self._folder(folder) for folder in listed) for listed in (settings.reads, settings.writes)
+        )
         # A server with an address needs the network.
         network = settings.network or bool(settings.url)
         return ServerAccess(network, reads, writes, (Path(library.origin).parents[1],))
@@ -142,10 +144,10 @@ class McpServerOpener:
 def _find_command(name: str, command: tuple[str, ...], access: ServerAccess) -> list[str]:
     if not command:
         return []
-    found = which(Path(command[0]).expanduser())
-    if found is None:
+    executable = which(Path(command[0]).expanduser())
+    if executable is None:
         raise ToolError(f"{name} is not started: there is no program {command[0][:200]}.", advice="Is it installed?")
-    program = Path(found).absolute()
+    program = Path(executable).absolute()
     if not access.shows(program):
         at = program.parent if program.parent == program.resolve().parent else program.resolve().parent
         raise ToolError(
@@ -160,8 +162,8 @@ def _read_variables(file: str) -> dict[str, str]:
     if not file:
         return {}
     lines = read_private_file(Path(file).expanduser(), "mcp.servers environment_file").splitlines()
-    found = (_VARIABLE.fullmatch(line) for line in lines)
-    return {one[1]: one[2].strip("\"'") for one in found if one is not None}
+    matches = (_VARIABLE.fullmatch(line) for line in lines)
+    return {match[1]: match[2].strip("\"'") for match in matches if match is not None}
 
 
 def _headers(token_file: str) -> dict[str, str]:

@@ -67,12 +67,12 @@ def read_pin(name: str) -> PinnedTool | None:
 
 def read_offer(greeting: Mapping[str, Any]) -> list[OfferedTool]:
     """The callable tools of a server; of equal names the first."""
-    found: dict[str, OfferedTool] = {}
-    for one in greeting.get("tools", []):
-        offered = msgspec.convert(one, OfferedTool)
+    tools: dict[str, OfferedTool] = {}
+    for listed in greeting.get("tools", []):
+        offered = msgspec.convert(listed, OfferedTool)
         if _TOOL_NAME.fullmatch(offered.name) and arguments_type(offered) is not None:
-            found.setdefault(offered.name, offered)
-    return list(found.values())
+            tools.setdefault(offered.name, offered)
+    return list(tools.values())
 
 
 def arguments_type(offered: OfferedTool) -> type[msgspec.Struct] | None:
@@ -113,8 +113,8 @@ def _struct(name: str, schema: Mapping[str, Any], root: Mapping[str, Any], depth
         raise TypeError(name)
     fields: list[Any] = []
     names: dict[str, str] = {}
-    for number, (key, one) in enumerate(properties.items()):
-        type_ = _type_of(f"{name}_{number}", one, root, depth)
+    for number, (key, subschema) in enumerate(properties.items()):
+        type_ = _type_of(f"{name}_{number}", subschema, root, depth)
         field = f"field_{number}"
         names[field] = f"{_TAKEN}_" if key == _TAKEN and not depth else key
         fields.append((field, type_) if key in required else (field, type_ | None | msgspec.UnsetType, msgspec.UNSET))
@@ -130,9 +130,9 @@ def _type_of(name: str, schema: Any, root: Mapping[str, Any], depth: int) -> Any
         return Literal[choices]
     kind = schema.get("type")
     if isinstance(kind, list):
-        found = tuple(dict.fromkeys(_TYPES.get(str(one), object) for one in kind))
-        is_union = object not in found and not {int, float} <= set(found)
-        return _union(found) if is_union and found else Any
+        types = tuple(dict.fromkeys(_TYPES.get(str(type_name), object) for type_name in kind))
+        is_union = object not in types and not {int, float} <= set(types)
+        return _union(types) if is_union and types else Any
     if kind == "object" and schema.get("properties"):
         return _struct(name, schema, root, depth + 1)
     if kind == "array" and "items" in schema:
@@ -142,17 +142,19 @@ def _type_of(name: str, schema: Any, root: Mapping[str, Any], depth: int) -> Any
 
 def _choices(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The strings of an enumeration; empty if it is none, or has other values."""
-    found = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else [])
     is_words = (
-        isinstance(found, list) and 0 < len(found) <= _MOST_CHOICES and all(isinstance(one, str) for one in found)
+        isinstance(choices, list)
+        and 0 < len(choices) <= _MOST_CHOICES
+        and all(isinstance(choice, str) for choice in choices)
     )
-    return tuple(dict.fromkeys(found)) if is_words else ()
+    return tuple(dict.fromkeys(choices)) if is_words else ()
 
 
 def _union(kinds: tuple[type[Any], ...]) -> Any:
     union: Any = kinds[0]
-    for one in kinds[1:]:
-        union = union | one
+    for kind in kinds[1:]:
+        union = union | kind
     return union
 
 

@@ -76,8 +76,8 @@ class Tool:
 
 def write_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Return the complete JSON schema of a struct."""
-    (found,), components = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
-    own: dict[str, Any] = components.pop(struct.__name__, found)
+    (schema,), components = msgspec.json.schema_components([struct], ref_template="#/$defs/{name}")
+    own: dict[str, Any] = components.pop(struct.__name__, schema)
     return own | ({"$defs": components} if components else {})
 
 

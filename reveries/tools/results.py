@@ -28,8 +28,8 @@ class ToolResult:
 def fence(lines: Iterable[str], first: int = 0) -> str:
     """Put a mark before each untrusted line, with numbers from `first` on unless it is 0."""
     if not first:
-        return "\n".join(_MARK + _one_line(one) for one in lines)
-    return "\n".join(f"{number:>5}{_MARK}{_one_line(one)}" for number, one in enumerate(lines, first))
+        return "\n".join(_MARK + _one_line(line) for line in lines)
+    return "\n".join(f"{number:>5}{_MARK}{_one_line(line)}" for number, line in enumerate(lines, first))
 
 
 def cut_lines(lines: list[str], first: int, most_chars: int = MOST_RESULT_CHARS) -> tuple[list[str], int]:

@@ -25,11 +25,12 @@ _NETWORK_FILES: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf",
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 _SYSTEM_FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/ssl/openssl.cnf")
 _KERNEL_SETTINGS: Final = tuple(
-    f"/proc/{one}" for one in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "tty", "mtrr", "pressure")
+    f"/proc/{setting}" for setting in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "tty", "mtrr", "pressure")
 )
 """Settings of the whole machine: root could write them from within, despite the namespace."""
 _KERNEL_SECRETS: Final = tuple(
-    f"/proc/{one}" for one in ("kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "slabinfo")
+    f"/proc/{secret}"
+    for secret in ("kcore", "keys", "key-users", "kmsg", "kallsyms", "timer_list", "config.gz", "slabinfo")
 )
 _TEMPORARY_BYTES: Final = 256_000_000
 _MOST_DOT_ENTRIES: Final = 300
@@ -51,7 +52,7 @@ class ServerAccess:
         shown = (Path("/usr"), Path(sys.base_prefix).resolve(), *self.reads, *self.writes)
         system = (Path("/bin"), Path("/sbin"))
         return program.parent in system or all(
-            any(one.is_relative_to(at) for at in shown) for one in (program, program.resolve())
+            any(path.is_relative_to(at) for at in shown) for path in (program, program.resolve())
         )
 
 
@@ -86,22 +87,22 @@ class Sandbox:
 
 def find_sandbox() -> Sandbox:
     """Find bubblewrap and check that a child starts in it. Blocks for about 50 ms."""
-    found = shutil.which("bwrap") if sys.platform == "linux" else None
-    if found is None:
+    executable = shutil.which("bwrap") if sys.platform == "linux" else None
+    if executable is None:
         system = "There is no bubblewrap" if sys.platform == "linux" else "Commands are walled in on Linux alone"
         hint = f": install the package {PACKAGE}." if sys.platform == "linux" else "."
         return Sandbox(why_not=f"{system}{hint} Until then files are read and written, and no command is run.")
-    sandbox = Sandbox(found)
+    sandbox = Sandbox(executable)
     try:
         tried = subprocess.run(
-            [found, *_walls(Path("/usr"), may_write=False), "--", "/usr/bin/env", "true"],
+            [executable, *_walls(Path("/usr"), may_write=False), "--", "/usr/bin/env", "true"],
             capture_output=True, timeout=_PROBE_SECONDS, env={}, stdin=subprocess.DEVNULL, check=False,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         return Sandbox(why_not=f"bubblewrap does not start ({type(error).__name__}). No command is run.")
     if tried.returncode:
-        said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-        why = said[-1][:200] if said else f"it ended with {tried.returncode}"
+        error_lines = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+        why = error_lines[-1][:200] if error_lines else f"it ended with {tried.returncode}"
         return Sandbox(why_not=f"bubblewrap does not work here ({why}). No command is run.")
     return sandbox
 
@@ -148,16 +149,16 @@ def _code_mount(package: str) -> list[str]:
 
 def _dot_entries(folder: Path) -> list[Path]:
     """Dot files and folders anywhere in a folder, the first so many; not what lies in them. Links are not followed."""
-    found: list[Path] = []
+    entries: list[Path] = []
     for at, folders, files in os.walk(folder):
         names = sorted(
             name for name in (*folders, *files) if name.startswith(".") and not name.startswith(TEMPORARY_PREFIX)
         )
-        found += [path for path in (Path(at) / name for name in names) if not path.is_symlink()]
+        entries += [path for path in (Path(at) / name for name in names) if not path.is_symlink()]
         folders[:] = [name for name in folders if not name.startswith(".")]
-        if len(found) > _MOST_DOT_ENTRIES:
+        if len(entries) > _MOST_DOT_ENTRIES:
             break
-    return found[:_MOST_DOT_ENTRIES]
+    return entries[:_MOST_DOT_ENTRIES]
 
 
 def _system_mounts() -> list[str]:
@@ -186,7 +187,7 @@ def _base_python() -> str:
 
 def _python(code: Sequence[Path], entry: str) -> list[str]:
     """Without a site, an environment or the folder it stands in: only the standard library and what is named."""
-    begin = f"import sys; sys.path[:0] = {[str(one) for one in code]!r}; from {entry} import main; main()"
+    begin = f"import sys; sys.path[:0] = {[str(path) for path in code]!r}; from {entry} import main; main()"
     return ["-I", "-S", "-B", "-c", begin]
 
 

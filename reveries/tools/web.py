@@ -35,7 +35,7 @@ _MOST_FOUND: Final = 10
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]()]+", re.IGNORECASE)
 _TRAILING: Final = ".,;:!?*_"
 _TRANSLATED: Final = tuple(
-    ipaddress.ip_network(one) for one in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
+    ipaddress.ip_network(network) for network in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")
 )
 """IPv6 networks whose addresses contain an IPv4 address, which may be a local one."""
 _CHARSETS: Final = (
@@ -60,8 +60,8 @@ class WebSearch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 async def resolve_name(host: str, port: int) -> list[str]:
     """Resolve a host to its addresses. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(one[4][0]) for one in found))
+    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in addresses))
 
 
 @dataclass(slots=True)
@@ -108,10 +108,10 @@ class WebTools(ToolGroup):
         lines = text.splitlines()
         kept, rest = cut_lines(lines, given.from_line)
         more = f"\nIt goes on: from_line {rest}." if rest else ""
-        told = f"{url}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
+        head = f"{url}, line {given.from_line} to {given.from_line + len(kept) - 1} of {len(lines)}:"
         return ToolResult(
-            f"{told}\n{fence(kept, given.from_line)}{more}",
-            frozenset(source_of_host(one) for one in hosts),
+            f"{head}\n{fence(kept, given.from_line)}{more}",
+            frozenset(source_of_host(host) for host in hosts),
             hosts=tuple(hosts),
         )
 
@@ -122,16 +122,18 @@ class WebTools(ToolGroup):
         # The owner configured this address: it may be a local one.
         body = await self._get(self.search_url, {}, parameters)
         try:
-            found = msgspec.json.decode(body, type=_SearchAnswer, strict=False).results[:_MOST_FOUND]
+            results = msgspec.json.decode(body, type=_SearchAnswer, strict=False).results[:_MOST_FOUND]
         except msgspec.MsgspecError as error:
             raise ToolError(
                 "The search gave no answer that can be read.", advice="Look at [web] search_url."
             ) from error
-        self._known |= {plain_address(one.url) for one in found}
-        lines = [line for one in found for line in (f"{one.url} · {one.title}", f"    {one.content[:300]}")]
+        self._known |= {plain_address(result.url) for result in results}
+        lines = [
+            line for result in results for line in (f"{result.url} · {result.title}", f"    {result.content[:300]}")
+        ]
         host = urlsplit(self.search_url).hostname or "search"
         return ToolResult(
-            f"{len(found)} found for “{given.query[:80]}”:\n{fence(lines)}",
+            f"{len(results)} found for “{given.query[:80]}”:\n{fence(lines)}",
             frozenset({source_of_host(host)}),
             hosts=(host,),
         )
@@ -145,8 +147,8 @@ class WebTools(ToolGroup):
             except ToolError as error:
                 if not hosts:
                     raise
-                told = f"{hosts[0]} leads to no public address of the web."
-                raise ToolError(told, advice="Try another one.") from error
+                fault = f"{hosts[0]} leads to no public address of the web."
+                raise ToolError(fault, advice="Try another one.") from error
             parts = urlsplit(url)
             hosts.append(host)
             shown = f"[{address}]" if ":" in address else address
@@ -160,12 +162,12 @@ class WebTools(ToolGroup):
 
     async def _public_address(self, host: str, port: int) -> str:
         try:
-            found = await self.resolve(host, port)
+            addresses = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise ToolError(f"{host} is not found.", advice="Is the network there?") from error
-        if not found or not all(is_public(one) for one in found):
+        if not addresses or not all(is_public(address) for address in addresses):
             raise ToolError(f"{host} is no public address.", advice="Only the public web is fetched.")
-        return found[0]
+        return addresses[0]
 
     async def _get(self, url: str, headers: dict[str, str], parameters: dict[str, str]) -> bytes:
         answer = await self._request(url, headers, parameters, "")
@@ -224,10 +226,10 @@ class _SearchAnswer(msgspec.Struct, frozen=True):
 def _charset(named: str | None) -> str:
     """The named encoding if it is one of the allowed ones; else UTF-8."""
     try:
-        found = codecs.lookup(named or "utf-8").name
+        encoding = codecs.lookup(named or "utf-8").name
     except (LookupError, ValueError):
         return "utf-8"
-    return found if found.startswith(_CHARSETS) else "utf-8"
+    return encoding if encoding.startswith(_CHARSETS) else "utf-8"
 
 
 def _joined(url: str, target: str) -> str:
@@ -240,7 +242,7 @@ def _joined(url: str, target: str) -> str:
 
 def addresses_in(text: str) -> set[str]:
     """The web addresses in a text, without punctuation at their end. Pure."""
-    return {plain_address(one.rstrip(_TRAILING)) for one in _ADDRESS.findall(text)}
+    return {plain_address(address.rstrip(_TRAILING)) for address in _ADDRESS.findall(text)}
 
 
 def plain_address(url: str) -> str:
@@ -253,15 +255,15 @@ def is_public(address: str) -> bool:
     if not gates.is_enforced(ToolGate.PUBLIC):
         return True
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped is not None:
-            return is_public(str(found.ipv4_mapped))
-        if any(found in network for network in _TRANSLATED):
+    if isinstance(ip, ipaddress.IPv6Address):
+        if ip.ipv4_mapped is not None:
+            return is_public(str(ip.ipv4_mapped))
+        if any(ip in network for network in _TRANSLATED):
             return False
-    return found.is_global and not found.is_multicast and not found.is_reserved
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
@@ -293,7 +295,7 @@ def readable_text(text: str, is_html: bool, url: str) -> str:
 
 
 def _tidy_lines(lines: Iterable[str]) -> list[str]:
-    return [line for line in (" ".join(one.split()) for one in lines) if line]
+    return [line for line in (" ".join(line.split()) for line in lines) if line]
 
 
 class _TextParser(HTMLParser):

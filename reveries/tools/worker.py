@@ -158,8 +158,8 @@ async def _exchange_lines(child: asyncio.subprocess.Process, line: str) -> dict[
     answer = await child.stdout.readline()
     if not answer.endswith(b"\n"):
         raise asyncio.IncompleteReadError(answer, None)
-    found: dict[str, Any] = json.loads(answer)
-    return found
+    response: dict[str, Any] = json.loads(answer)
+    return response
 
 
 def open_folder_worker(sandbox: Sandbox, folder: FolderAccess) -> Worker:

@@ -120,8 +120,8 @@ async def fetch_tools(client: Client) -> list[dict[str, Any]]:
     cursor: str | None = None
     for _ in range(_MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        for one in page.tools:
-            tool = {"name": one.name, "description": one.description or "", "schema": one.input_schema}
+        for listed in page.tools:
+            tool = {"name": listed.name, "description": listed.description or "", "schema": listed.input_schema}
             if len(json.dumps(tool)) <= _MOST_OFFER_CHARS:
                 tools.append(tool)
         cursor = page.next_cursor
@@ -148,7 +148,7 @@ async def request_answer(client: Client, name: str, arguments: dict[str, Any], s
 
 def format_tool_answer(result: types.CallToolResult) -> str:
     """Return an answer as text; content that is not text is named."""
-    texts = [_format_block(one) for one in result.content]
+    texts = [_format_block(block) for block in result.content]
     if not texts and result.structured_content is not None:
         texts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return "\n".join(texts)

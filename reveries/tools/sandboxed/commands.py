@@ -216,25 +216,25 @@ def _set_process_limits() -> None:
 
 def _read_executables(folder: str) -> Iterator[tuple[str, _Executable]]:
     budget = _MOST_DIGESTED_BYTES
-    for path, handle, name, found in _walk_executables(folder):
-        is_small = found.st_size <= min(budget, _MOST_DIGESTED_BYTES // 50)
-        budget -= found.st_size if is_small else 0
-        yield path, _Executable(_stat_identity(found), _digest(handle, name) if is_small else "")
+    for path, handle, name, entry_stat in _walk_executables(folder):
+        is_small = entry_stat.st_size <= min(budget, _MOST_DIGESTED_BYTES // 50)
+        budget -= entry_stat.st_size if is_small else 0
+        yield path, _Executable(_stat_identity(entry_stat), _digest(handle, name) if is_small else "")
 
 
-def _revert_executables(folder: str, known: dict[str, _Executable]) -> None:
-    for path, handle, name, found in _walk_executables(folder):
-        before = known.get(path)
+def _revert_executables(folder: str, executables: dict[str, _Executable]) -> None:
+    for path, handle, name, entry_stat in _walk_executables(folder):
+        before = executables.get(path)
         if before is None or (
-            before.identity != _stat_identity(found) and before.digest != (_digest(handle, name) or "unknown")
+            before.identity != _stat_identity(entry_stat) and before.digest != (_digest(handle, name) or "unknown")
         ):
             with contextlib.suppress(OSError):
-                os.chmod(name, stat.S_IMODE(found.st_mode) & ~0o111 & 0o777, dir_fd=handle)
+                os.chmod(name, stat.S_IMODE(entry_stat.st_mode) & ~0o111 & 0o777, dir_fd=handle)
 
 
-def _stat_identity(found: os.stat_result) -> tuple[int, ...]:
+def _stat_identity(entry_stat: os.stat_result) -> tuple[int, ...]:
     """Return what changes whenever a file changes: no command can set a file's ctime."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns
+    return entry_stat.st_dev, entry_stat.st_ino, entry_stat.st_size, entry_stat.st_ctime_ns
 
 
 def _digest(handle: int, name: str) -> str:
@@ -251,6 +251,6 @@ def _walk_executables(folder: str) -> Iterator[tuple[str, int, str, os.stat_resu
     for at, _, names, handle in walk_handles(folder):
         for name in names:
             with contextlib.suppress(OSError):
-                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                if stat.S_ISREG(found.st_mode) and found.st_mode & 0o111:
-                    yield f"{at}/{name}", handle, name, found
+                entry_stat = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                if stat.S_ISREG(entry_stat.st_mode) and entry_stat.st_mode & 0o111:
+                    yield f"{at}/{name}", handle, name, entry_stat

@@ -61,25 +61,25 @@ def open_file(handle: int, name: str) -> Iterator[int]:
 
 def find_closed_folders(folder: str) -> set[tuple[int, int]]:
     """Return device and inode of the folders that their owner may not read, write or enter."""
-    return {(found.st_dev, found.st_ino) for _, _, found in _walk_closed_folders(folder)}
+    return {(entry_stat.st_dev, entry_stat.st_ino) for _, _, entry_stat in _walk_closed_folders(folder)}
 
 
-def reopen_folders(folder: str, known: set[tuple[int, int]]) -> None:
+def reopen_folders(folder: str, closed_before: set[tuple[int, int]]) -> None:
     """Give the owner access to all other closed folders, so that a command cannot hide anything in them."""
     Path(folder).chmod(stat.S_IMODE(Path(folder).stat().st_mode) | 0o700)
-    for handle, name, found in _walk_closed_folders(folder):
-        if (found.st_dev, found.st_ino) not in known:
+    for handle, name, entry_stat in _walk_closed_folders(folder):
+        if (entry_stat.st_dev, entry_stat.st_ino) not in closed_before:
             with contextlib.suppress(OSError):
-                os.chmod(name, stat.S_IMODE(found.st_mode) | 0o700, dir_fd=handle)
+                os.chmod(name, stat.S_IMODE(entry_stat.st_mode) | 0o700, dir_fd=handle)
 
 
 def _walk_closed_folders(folder: str) -> Iterator[tuple[int, str, os.stat_result]]:
     for _, folders, _, handle in walk_handles(folder):
         for name in folders:
             with contextlib.suppress(OSError):
-                found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-                if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
-                    yield handle, name, found
+                entry_stat = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                if stat.S_ISDIR(entry_stat.st_mode) and entry_stat.st_mode & 0o700 != 0o700:
+                    yield handle, name, entry_stat
 
 
 def read_dot_entries(folder: str) -> dict[str, DotEntry]:
@@ -103,18 +103,18 @@ def read_dot_entries(folder: str) -> dict[str, DotEntry]:
 def revert_dot_entries(folder: str, before: dict[str, DotEntry]) -> list[str]:
     """Revert all dot entries to their state before the command; return the paths that were renamed or restored."""
     after = read_dot_entries(folder)
-    known = {one.identity for one in before.values()}
+    identities = {entry.identity for entry in before.values()}
     changed = {
         path
         for path, now in after.items()
-        if now.identity not in known and _is_changed_by_command(before.get(path), now)
+        if now.identity not in identities and _is_changed_by_command(before.get(path), now)
     }
     for path in sorted(changed, reverse=True):
         above, _, name = path.rpartition("/")
         if name.startswith(".") or above not in changed:  # Otherwise it moves together with its folder.
             with contextlib.suppress(OSError):
                 _rename_without_dot(Path(folder), path)
-    remaining = {one.identity for path, one in after.items() if path not in changed}
+    remaining = {entry.identity for path, entry in after.items() if path not in changed}
     missing = [path for path, was in before.items() if was.content is not None and was.identity not in remaining]
     for path in missing:
         with contextlib.suppress(OSError):
@@ -133,10 +133,10 @@ def _is_changed_by_command(was: DotEntry | None, now: DotEntry) -> bool:
 
 
 def _read_dot_entry(handle: int, name: str, most_bytes: int) -> DotEntry:
-    found = os.stat(name, dir_fd=handle, follow_symlinks=False)
-    kind, mode, parent = stat.S_IFMT(found.st_mode), stat.S_IMODE(found.st_mode), os.fstat(handle).st_ino
+    entry_stat = os.stat(name, dir_fd=handle, follow_symlinks=False)
+    kind, mode, parent = stat.S_IFMT(entry_stat.st_mode), stat.S_IMODE(entry_stat.st_mode), os.fstat(handle).st_ino
     identity: tuple[int, ...]
-    identity = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    identity = entry_stat.st_dev, entry_stat.st_ino, entry_stat.st_size, entry_stat.st_mtime_ns, entry_stat.st_ctime_ns
     if stat.S_ISDIR(kind):
         identity = identity[:2]  # Each of its entries has its own identity.
     is_read_only, content = False, None
@@ -146,7 +146,7 @@ def _read_dot_entry(handle: int, name: str, most_bytes: int) -> DotEntry:
         with contextlib.suppress(PermissionError), open_file(handle, name) as file:
             if is_read_only := bool(os.fstatvfs(file).f_flag & os.ST_RDONLY):
                 identity = identity[:2]
-            elif stat.S_ISREG(kind) and found.st_size <= most_bytes:
+            elif stat.S_ISREG(kind) and entry_stat.st_size <= most_bytes:
                 content = os.read(file, most_bytes)
     return DotEntry(kind, mode, identity, parent, is_read_only, content)
 
@@ -157,7 +157,7 @@ def _rename_without_dot(root: Path, path: str) -> None:
     name = "-".join(["dot", *(part.lstrip(".") for part in parts[first:])])[:200]
     place = root.joinpath(*parts[:first])
     candidates = (place / (f"{name}-{number}" if number else name) for number in itertools.count())
-    (root / path).rename(next(one for one in candidates if not os.path.lexists(one)))
+    (root / path).rename(next(candidate for candidate in candidates if not os.path.lexists(candidate)))
 
 
 def _restore_dot_entry(path: Path, was: DotEntry) -> None:

@@ -105,7 +105,11 @@ class Folder:
     def find(self, pattern: str) -> list[FolderEntry]:
         """Return the files whose path matches a shell pattern (`*.md`, `notes/**`). Raises FolderError."""
         wanted = _compile_pattern(pattern)
-        return [one for one in self.walk() if wanted.fullmatch(one.path) or wanted.fullmatch(one.path.split("/")[-1])]
+        return [
+            entry
+            for entry in self.walk()
+            if wanted.fullmatch(entry.path) or wanted.fullmatch(entry.path.split("/")[-1])
+        ]
 
     def search(self, text: str, path: str = _HERE) -> list[tuple[str, int, str]]:
         """Return the lines that contain `text`, ignoring case: path, line number from 1, line. Raises FolderError."""
@@ -219,7 +223,7 @@ class Folder:
     def _remove_temporary_files(self) -> None:
         """Remove temporary files of a worker that was killed during a write."""
         with os.scandir(self._root) as listed:
-            names = [one.name for one in listed if one.name.startswith(TEMPORARY_PREFIX)]
+            names = [entry.name for entry in listed if entry.name.startswith(TEMPORARY_PREFIX)]
         for name in names:
             with contextlib.suppress(OSError):
                 os.unlink(name, dir_fd=self._root)
@@ -277,18 +281,20 @@ def _read_entries(handle: int, prefix: str, most: int) -> tuple[list[FolderEntry
     """Return the files and folders among the first `most` names of an open folder, without links, devices, pipes and
     sockets, and whether some were not looked at: there are more names, or the system does not tell what they are."""
     with os.scandir(handle) as listed:
-        names = sorted(one.name for one in listed)
+        names = sorted(entry.name for entry in listed)
     entries, is_cut = list[FolderEntry](), len(names) > most
     for name in names[:most]:
         try:
-            found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            entry_stat = os.stat(name, dir_fd=handle, follow_symlinks=False)
         except FileNotFoundError:  # Deleted meanwhile.
             continue
         except OSError:
             is_cut = True
             continue
-        if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-            entries.append(FolderEntry(prefix + name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime))
+        if stat.S_ISDIR(entry_stat.st_mode) or stat.S_ISREG(entry_stat.st_mode):
+            entries.append(
+                FolderEntry(prefix + name, stat.S_ISDIR(entry_stat.st_mode), entry_stat.st_size, entry_stat.st_mtime)
+            )
     return entries, is_cut
 
 
@@ -309,14 +315,14 @@ def _open_regular_file(handle: int, name: str, path: str) -> Iterator[int]:
 
 def _read_mode(handle: int, name: str, path: str) -> int:
     try:
-        found = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        entry_stat = os.stat(name, dir_fd=handle, follow_symlinks=False)
     except FileNotFoundError:
         return 0o644
     except OSError as error:
         raise FolderError(_describe_os_error(path, error)) from None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(entry_stat.st_mode):
         raise FolderError(f"{path} is no file: nothing is written over it.")
-    return stat.S_IMODE(found.st_mode) & 0o777
+    return stat.S_IMODE(entry_stat.st_mode) & 0o777
 
 
 def _read_all(file: int) -> bytes:

@@ -46,13 +46,13 @@ def _list_operations(folder: Folder, path: str, *, may_run: bool) -> dict[str, C
         if not may_run:
             raise FolderError("Nothing is run here: there is no sandbox. See: reveries doctor")
         result = run_command(command, path, seconds, is_tainted=is_tainted)
-        return dataclasses.asdict(result) | {"taken_back": [_format_path(one) for one in result.taken_back]}
+        return dataclasses.asdict(result) | {"taken_back": [_format_path(taken) for taken in result.taken_back]}
 
     return {
         "read": folder.read,
-        "find": lambda pattern: [_format_entry(one) for one in folder.find(pattern)],
+        "find": lambda pattern: [_format_entry(entry) for entry in folder.find(pattern)],
         "list_files": lambda suffixes: _format_listing(folder.list_files(suffixes)),
-        "search": lambda text, path: [[_format_path(at), *found] for at, *found in folder.search(text, path)],
+        "search": lambda text, path: [[_format_path(at), *match] for at, *match in folder.search(text, path)],
         "digest": folder.digest,
         "write": lambda path, text, is_tainted: folder.write(path, text, is_tainted=is_tainted),
         "edit": lambda path, old, new, is_tainted: folder.edit(path, old, new, is_tainted=is_tainted),
@@ -66,7 +66,7 @@ def _format_entry(entry: FolderEntry) -> dict[str, Any]:
 
 def _format_listing(listing: FileListing) -> dict[str, Any]:
     """Return a listing in a short form: there may be thousands of files."""
-    files = [(_format_path(one.path), one.size_bytes, one.changed_at) for one in listing.files]
+    files = [(_format_path(file.path), file.size_bytes, file.changed_at) for file in listing.files]
     return {"files": files, "unseen": [_format_path(path) for path in listing.unseen]}
 
 

@@ -255,7 +255,9 @@ def _forgotten_frame(
         at=report.at,
         stores=stores,
         # Content is shown for confirmation only; a receipt contains none.
-        items=[_forgotten_item(one, report) for one in report.items[:_ITEMS_SHOWN]] if request.dry_run else [],
+        items=[_forgotten_item(reported, report) for reported in report.items[:_ITEMS_SHOWN]]
+        if request.dry_run
+        else [],
         item_count=len(report.items),
         notes=notes,
         tombstones=0 if request.dry_run else report.tombstones,

@@ -124,7 +124,7 @@ def describe_tools(servers: Sequence[str] = ()) -> list[protocol.ToolEntry]:
 def _hide_others(tool: Tool, result: dict[str, Any], bound: Project) -> None:
     """Remove other projects from a result."""
     if tool.name == "list_projects":
-        result["projects"] = [one for one in result["projects"] if one["project_id"] == bound.id]
+        result["projects"] = [listed for listed in result["projects"] if listed["project_id"] == bound.id]
     if tool.name == "status" and result["work"] != one_line(bound.name):
         result |= {"detail": "", "work": ""}
 

@@ -252,8 +252,8 @@ class Server:
         except ReveriesError as error:
             if isinstance(error, StorageLostError):
                 self._on_storage_lost(error)
-            known = self._secrets
-            message, advice = redact(error.message, known), redact(error.advice, known)
+            secrets = self._secrets
+            message, advice = redact(error.message, secrets), redact(error.advice, secrets)
             session.outbox.send(Failed(request_id, error.code, message, advice))
         except Exception:  # The named boundary: an unexpected error becomes a frame.
             log.exception("request.failed", request=type(request).__name__)

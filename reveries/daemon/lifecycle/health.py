@@ -52,4 +52,4 @@ class Health:
         if self._changed_texts:
             texts = " ".join(self._changed_texts)
             problems.append(f"The disk changed stored text. {texts} See: reveries backup verify")
-        return [one for one in (*problems, *self._watchdog.problems(), *self._calendar.problems) if one]
+        return [problem for problem in (*problems, *self._watchdog.problems(), *self._calendar.problems) if problem]

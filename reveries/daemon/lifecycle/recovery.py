@@ -52,7 +52,7 @@ async def supervise(
 def _is_disk_full(error: Exception) -> bool:
     """Whether the error is only a full disk."""
     if isinstance(error, ExceptionGroup):
-        return all(_is_disk_full(one) for one in error.exceptions)
+        return all(_is_disk_full(exception) for exception in error.exceptions)
     return isinstance(error, DiskFullError)
 
 

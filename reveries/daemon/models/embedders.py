@@ -89,7 +89,7 @@ def _choose_embedder(llm: LlmSettings) -> tuple[Embedder, str, tuple[str, ...]]:
         endpoint = endpoint_of(provider, llm, find_api_key, os.environ)
         options = HostedEmbedderOptions(llm.embedding_model, endpoint.api_key, endpoint.base_url, llm.limits)
         return HostedEmbedder(options), f"{provider}, away from this machine", ()
-    local = ", ".join(known.name for known in manifest() if known.kind == "embedding")
+    local = ", ".join(model.name for model in manifest() if model.kind == "embedding")
     raise ConfigError(
         f"llm.embedding_model names no known embedder: {llm.embedding_model}.",
         advice=f"Local embedders: {local}. Others: ollama/NAME, or PROVIDER/NAME ({', '.join(HOSTED_PROVIDERS)}).",

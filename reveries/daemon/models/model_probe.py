@@ -70,9 +70,9 @@ class Prober:
         """Probe all roles, or `role`. A failing model is a result. Raises NotFoundError, StorageError."""
         roles = select_roles(role)
         probes = []
-        for done, one in enumerate(roles):
-            self.tell(f"{one.value}: {self._model_name(one)}", done, len(roles))
-            probes.append(await self._probe(one))
+        for done, probed in enumerate(roles):
+            self.tell(f"{probed.value}: {self._model_name(probed)}", done, len(roles))
+            probes.append(await self._probe(probed))
         return probes
 
     async def _probe(self, role: Role) -> protocol.ModelProbe:
@@ -128,9 +128,9 @@ def select_roles(role: str) -> Sequence[Role]:
     """Return all roles with a model, or the one called `role`. Raises NotFoundError."""
     if not role:
         return MODEL_ROLES
-    if found := [known for known in MODEL_ROLES if known.value == role]:
-        return found
-    names = ", ".join(known.value for known in MODEL_ROLES)
+    if matches := [model_role for model_role in MODEL_ROLES if model_role.value == role]:
+        return matches
+    names = ", ".join(model_role.value for model_role in MODEL_ROLES)
     raise NotFoundError(f"There is no role {role} with a model of its own.", advice=f"Roles: {names}")
 
 
@@ -249,12 +249,12 @@ class CallWatch:
 
 
 def sum_usage(watch: CallWatch) -> CallUsage:
-    known = [usage for usage in watch.usages if usage is not None]
-    unknown_calls = len(watch.usages) - len(known)
-    cost = sum(watch.price.of(usage) for usage in known)
+    usages = [usage for usage in watch.usages if usage is not None]
+    unknown_calls = len(watch.usages) - len(usages)
+    cost = sum(watch.price.of(usage) for usage in usages)
     return CallUsage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in known),
-        completion_tokens=sum(usage.completion_tokens for usage in known),
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
         reserved=watch.reserved_microdollars / _MICRODOLLARS,
         dollars=(watch.reserved_microdollars if unknown_calls else cost) / _MICRODOLLARS,
         unknown_calls=unknown_calls,

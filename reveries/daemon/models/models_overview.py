@@ -161,10 +161,10 @@ def _weights_state(name: str, weights: Sequence[protocol.WeightsOffer]) -> str:
 
 def _weights_offers(llm: LlmSettings, choices: Mapping[Role, ModelChoice]) -> list[protocol.WeightsOffer]:
     folder = find_models_folder()
-    known = [_weights_offer(asset, folder) for asset in manifest()]
+    offers = [_weights_offer(asset, folder) for asset in manifest()]
     named = {choice.model for choice in choices.values() if choice.provider == "embedded"} | {llm.embedded.model}
     named.discard(AUTO_MODEL)
-    return [*known, *(_file_offer(name) for name in sorted(named - {offer.name for offer in known}))]
+    return [*offers, *(_file_offer(name) for name in sorted(named - {offer.name for offer in offers}))]
 
 
 def _weights_offer(asset: Asset, folder: Path) -> protocol.WeightsOffer:

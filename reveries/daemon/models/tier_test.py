@@ -44,10 +44,10 @@ class TierTester:
         """Test the models of all roles, or of `role`, each model once. A failing model is a result. Raises
         NotFoundError, StorageError."""
         first: dict[str, Role] = {}
-        for one in select_roles(role):
-            if one in CHAT_ROLES:
-                first.setdefault(self.chat[one].model.name, one)
-        return [await self._test(one) for one in first.values()]
+        for chosen in select_roles(role):
+            if chosen in CHAT_ROLES:
+                first.setdefault(self.chat[chosen].model.name, chosen)
+        return [await self._test(tested) for tested in first.values()]
 
     async def _test(self, role: Role) -> protocol.TierTest:
         watch = CallWatch(self.chat[role], self.circuits, self.clock)

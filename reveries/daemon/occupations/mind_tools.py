@@ -160,9 +160,9 @@ class MindTools(ToolGroup):
     @offer_tool("What the mind remembers about something, and why.")
     async def recall(self, given: RecallCue, _: ToolCaller) -> RecalledOut:
         period = self._parse_period(given.since, given.until)
-        found = await self.memory.search(given.query, given.limit, period=period, is_explained=True)
-        turns = [_turn_out(one) for one in found.turns[: given.limit]]
-        return RecalledOut(turns, [_episode_out(one) for one in found.episodes])
+        result = await self.memory.search(given.query, given.limit, period=period, is_explained=True)
+        turns = [_turn_out(turn) for turn in result.turns[: given.limit]]
+        return RecalledOut(turns, [_episode_out(episode) for episode in result.episodes])
 
     def _parse_period(self, since: str, until: str) -> SearchPeriod:
         is_day_first = self.memory.live.is_day_first
@@ -171,23 +171,23 @@ class MindTools(ToolGroup):
     @offer_tool("Episodes in their order.")
     async def what_happened(self, given: WhatHappened, _: ToolCaller) -> HappenedOut:
         now = self.clock.now()
-        found = timeline(self.memory.live, self._parse_period(given.since, given.until), given.limit, now)
+        result = timeline(self.memory.live, self._parse_period(given.since, given.until), given.limit, now)
         moments = [
             MomentOut(
-                one.episode_id,
-                _format_iso(one.happened_at),
-                _format_iso(one.ended_at),
-                plain(one.summary),
-                one.origin,
+                moment.episode_id,
+                _format_iso(moment.happened_at),
+                _format_iso(moment.ended_at),
+                plain(moment.summary),
+                moment.origin,
             )
-            for one in found.moments
+            for moment in result.moments
         ]
-        return HappenedOut(moments, found.earlier_count)
+        return HappenedOut(moments, result.earlier_count)
 
     @offer_tool("What the mind does now.")
     async def status(self, _: GetStatus, __: ToolCaller) -> StatusOut:
         state, detail = self.activity.state()
-        problems = [one_line(one, 200) for one in self.health.problems()]
+        problems = [one_line(problem, 200) for problem in self.health.problems()]
         stats = await self.memory.stats()
         work = one_line(detail) if state == "working" else ""
         return StatusOut(state, one_line(detail), stats.episodes, _format_iso(self.awake_since), problems, work)
@@ -199,28 +199,28 @@ def _format_iso(seconds: float) -> str:
 
 
 def _turn_out(ranked: RankedTurn) -> RecalledTurnOut:
-    strongest = sorted(ranked.reasons, key=lambda one: -one.amount)[:_MOST_REASONS]
+    strongest = sorted(ranked.reasons, key=lambda reason: -reason.amount)[:_MOST_REASONS]
     return RecalledTurnOut(
         speaker=one_line(ranked.turn.speaker, 80),
         said_at=_format_iso(ranked.turn.said_at),
         text=plain(ranked.turn.text)[:_MOST_CHARS],
         episode_id=ranked.episode_id or "",
         score=ranked.score,
-        why=[ReasonOut(one.name, round(one.amount, 3)) for one in strongest if one.amount > 0],
+        why=[ReasonOut(reason.name, round(reason.amount, 3)) for reason in strongest if reason.amount > 0],
     )
 
 
-def _episode_out(found: RecalledEpisode) -> RecalledEpisodeOut:
-    quote, speaker = best_quote(found)
+def _episode_out(recalled: RecalledEpisode) -> RecalledEpisodeOut:
+    quote, speaker = best_quote(recalled)
     return RecalledEpisodeOut(
-        episode_id=found.episode.id,
-        happened_at=_format_iso(found.episode.created_at),
-        summary=plain(found.episode.summary)[:_MOST_CHARS],
+        episode_id=recalled.episode.id,
+        happened_at=_format_iso(recalled.episode.created_at),
+        summary=plain(recalled.episode.summary)[:_MOST_CHARS],
         quote=quote[:_MOST_CHARS],
         speaker=speaker,
-        origin=found.episode.origin.value,
-        energy=found.energy,
-        similarity=found.seed_cosine,
-        words=found.seed_words,
-        path=list(found.path),
+        origin=recalled.episode.origin.value,
+        energy=recalled.energy,
+        similarity=recalled.seed_cosine,
+        words=recalled.seed_words,
+        path=list(recalled.path),
     )

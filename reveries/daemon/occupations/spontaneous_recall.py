@@ -93,10 +93,10 @@ class Surfacing:
         def is_fresh(index: int) -> bool:
             return graph.ended_at(index) < before and graph.id_at(index) not in lately
 
-        found = draw_surfacing(visits, graph.pull_of, is_fresh, self._chance.random())
-        if found is None:
+        surfaced_index = draw_surfacing(visits, graph.pull_of, is_fresh, self._chance.random())
+        if surfaced_index is None:
             return None
-        episode = graph.at(found)
+        episode = graph.at(surfaced_index)
         async with self._database.transaction() as transaction:
             await transaction.run("monologue_state.put_surfaced", {"episode_id": episode.id, "surfaced_at": now})
             await transaction.run("monologue_state.forget_surfaced", {"before": before})
@@ -120,10 +120,10 @@ class Surfacing:
 
     async def _thread_vectors(self, threads: Sequence[str]) -> list[Vector]:
         """Return the vectors of `threads`, each embedded once."""
-        known, shape = self._vectors, self._memory.live.no_vector.shape
+        vectors, shape = self._vectors, self._memory.live.no_vector.shape
         self._vectors = {}
         for thread in threads:
-            vector = known.get(thread)
+            vector = vectors.get(thread)
             if vector is None or vector.shape != shape:
                 try:
                     vector = await self._memory.embed_cue(thread)

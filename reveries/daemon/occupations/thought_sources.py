@@ -115,7 +115,7 @@ class MemoryThoughtSources:
         self_model = self._memory.self_model
         recent = () if why.reason in ABOUT_SOMETHING else turns
         is_tainted = inherits_taint(
-            Gate.THOUGHT, *(turn.tainted for turn in recent), *(one.tainted for one in memories)
+            Gate.THOUGHT, *(turn.tainted for turn in recent), *(memory.tainted for memory in memories)
         )
         return ThoughtInputs(
             mind_name=self._settings().mind.name,
@@ -219,10 +219,12 @@ class MemoryThoughtSources:
             return ()
         shown_texts = [turn.text for turn in turns] if shown else []
         thought_of = () if why.reason is ThinkingReason.NUDGE else await self.log.last_recalled()
-        found = _activated_memories([one for one in recall.episodes if not _is_fresh_thought(one.episode, now)], now)
-        memories = choose_thought_memories(found, thought_of, _MEMORIES, shown_texts, why.episode_id)
+        activated = _activated_memories(
+            [recalled for recalled in recall.episodes if not _is_fresh_thought(recalled.episode, now)], now
+        )
+        memories = choose_thought_memories(activated, thought_of, _MEMORIES, shown_texts, why.episode_id)
         names = [memory.episode_id for memory in memories]
-        by_name = {found.episode.id: found for found in recall.episodes}
+        by_name = {recalled.episode.id: recalled for recalled in recall.episodes}
         await self._memory.reinforce([replace(recall, episodes=tuple(by_name[name] for name in names))])
         return memories
 
@@ -265,10 +267,10 @@ def _is_fresh_thought(episode: Episode, now: float) -> bool:
 def _activated_memories(episodes: Sequence[RecalledEpisode], now: float) -> tuple[ActivatedMemory, ...]:
     return tuple(
         ActivatedMemory(
-            episode_id=found.episode.id,
-            text=found.episode.summary,
-            when=how_long_ago(found.episode.created_at, now),
-            tainted=found.episode.tainted,
+            episode_id=recalled.episode.id,
+            text=recalled.episode.summary,
+            when=how_long_ago(recalled.episode.created_at, now),
+            tainted=recalled.episode.tainted,
         )
-        for found in episodes
+        for recalled in episodes
     )

@@ -49,17 +49,19 @@ async def create_backup_offline(
 
 def list_backups(home: Home) -> protocol.Backups:
     """List the backups without opening them."""
-    return _backups_frame(0, home.backups, [_backup_entry(one, None) for one in find_backups(home.backups)])
+    return _backups_frame(0, home.backups, [_backup_entry(backup, None) for backup in find_backups(home.backups)])
 
 
 def verify_backups(home: Home, name: str, report_progress: BackupProgress) -> protocol.Backups:
     """Check the backup `name`, or all if it is empty. Raises NotFoundError."""
     wanted = [find_backup(home.backups, name)] if name else find_backups(home.backups)
 
-    def verify(one: Backup) -> VerificationResult:
-        return verify_backup(one.path, lambda what, done, total: report_progress(f"{one.name}: {what}", done, total))
+    def verify(backup: Backup) -> VerificationResult:
+        return verify_backup(
+            backup.path, lambda what, done, total: report_progress(f"{backup.name}: {what}", done, total)
+        )
 
-    return _backups_frame(0, home.backups, [_backup_entry(one, verify(one)) for one in wanted])
+    return _backups_frame(0, home.backups, [_backup_entry(backup, verify(backup)) for backup in wanted])
 
 
 def restore_backup(

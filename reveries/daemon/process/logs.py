@@ -168,9 +168,9 @@ class _BoundedQueueHandler(logging.handlers.QueueHandler):
 class _RedactingFormatter(logging.Formatter):
     """The last step before the file: removes keys and control characters, even from tracebacks."""
 
-    def __init__(self, known: Sequence[str]) -> None:
+    def __init__(self, secrets: Sequence[str]) -> None:
         super().__init__("%(message)s")
-        self._known = known
+        self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(plain(super().format(record)).replace("\n", "\\n"), self._known)
+        return redact(plain(super().format(record)).replace("\n", "\\n"), self._secrets)

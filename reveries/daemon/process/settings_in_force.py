@@ -54,5 +54,5 @@ def _keep_read_at_wake(fresh: Settings, current: Settings) -> Settings:
     return msgspec.convert(tables, Settings)
 
 
-def _differing_keys(one: Settings, other: Settings) -> list[str]:
-    return [key for key in known_keys() if get_setting(one, key) != get_setting(other, key)]
+def _differing_keys(settings: Settings, other: Settings) -> list[str]:
+    return [key for key in known_keys() if get_setting(settings, key) != get_setting(other, key)]

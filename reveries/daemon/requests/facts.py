@@ -34,9 +34,10 @@ _LOOKED_AT = 200
 @handles(protocol.AskFacts)
 async def list_facts(call: Call, request: protocol.AskFacts) -> protocol.Facts:
     store = call.mind.projects.store
-    found = await store.read_facts((await store.find(request.project)).id)
+    project_facts = await store.read_facts((await store.find(request.project)).id)
     return protocol.Facts(
-        request.request_id, fact_entries(found, date.fromtimestamp(store.now), request.kind, is_ahead=request.is_ahead)
+        request.request_id,
+        fact_entries(project_facts, date.fromtimestamp(store.now), request.kind, is_ahead=request.is_ahead),
     )
 
 
@@ -50,10 +51,10 @@ async def list_fact_conflicts(call: Call, request: protocol.AskFactConflicts) ->
 async def decide_fact_conflict(call: Call, request: protocol.DecideFactConflict) -> protocol.FactConflicts:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    found = await store.read_facts(project.id)
-    pair = find_conflict(found.conflicts, request.conflict)
+    project_facts = await store.read_facts(project.id)
+    pair = find_conflict(project_facts.conflicts, request.conflict)
     state = _DECISIONS[request.decision]
-    rests_on, sources = found.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
+    rests_on, sources = project_facts.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
     reason = plain(request.reason)
     decision = NewDecision(pair, state, DecidedBy.OWNER, reason, rests_on=rests_on, foreign_sources=sources)
     async with store.transaction() as transaction:
@@ -73,23 +74,25 @@ _DECISIONS: Final = {
 }
 
 
-def _conflicts_frame(request_id: int, found: ProjectFacts) -> protocol.FactConflicts:
-    decided = sum(decision.decided_by is DecidedBy.OWNER for decision in found.decisions.values())
-    return protocol.FactConflicts(request_id, [conflict_entry(pair, found) for pair in found.conflicts], decided)
+def _conflicts_frame(request_id: int, project_facts: ProjectFacts) -> protocol.FactConflicts:
+    decided = sum(decision.decided_by is DecidedBy.OWNER for decision in project_facts.decisions.values())
+    return protocol.FactConflicts(
+        request_id, [conflict_entry(pair, project_facts) for pair in project_facts.conflicts], decided
+    )
 
 
 def fact_entries(
-    found: ProjectFacts, today: date, kind: str = "", *, is_ahead: bool = False
+    project_facts: ProjectFacts, today: date, kind: str = "", *, is_ahead: bool = False
 ) -> list[protocol.FactEntry]:
     """Convert facts to their frame parts. A time without a day is none by itself."""
-    facts = [fact for fact in found.facts if fact.kind is not FactKind.TIME and kind in ("", fact.kind.value)]
+    facts = [fact for fact in project_facts.facts if fact.kind is not FactKind.TIME and kind in ("", fact.kind.value)]
     if is_ahead:
         ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
         facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
-    return [_fact_entry(found, fact, today) for fact in facts]
+    return [_fact_entry(project_facts, fact, today) for fact in facts]
 
 
-def _fact_entry(found: ProjectFacts, fact: Fact, today: date) -> protocol.FactEntry:
+def _fact_entry(project_facts: ProjectFacts, fact: Fact, today: date) -> protocol.FactEntry:
     return protocol.FactEntry(
         kind=fact.kind.value,
         value=fact.value,
@@ -98,13 +101,13 @@ def _fact_entry(found: ProjectFacts, fact: Fact, today: date) -> protocol.FactEn
         document=plain(fact.document),
         line=fact.line,
         status=fact.day.status_on(today).value if fact.day is not None else "",
-        is_tainted=found.is_tainted(fact),
+        is_tainted=project_facts.is_tainted(fact),
     )
 
 
-def conflict_entry(pair: FactConflict, found: ProjectFacts) -> protocol.FactConflictEntry:
+def conflict_entry(pair: FactConflict, project_facts: ProjectFacts) -> protocol.FactConflictEntry:
     """Convert a conflict to its frame part."""
-    judged = found.decisions.get(lines_of(pair))
+    judged = project_facts.decisions.get(lines_of(pair))
     return protocol.FactConflictEntry(
         one_line(pair.subject, 200),
         _side(pair.a),
@@ -123,7 +126,7 @@ def _side(fact: Fact) -> protocol.ConflictSide:
 
 async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[WorkTask]) -> protocol.NotesOverview:
     """Return what the notes of a project come to today."""
-    found = await store.read_facts(project.id)
+    project_facts = await store.read_facts(project.id)
     since = store.now - _CHANGED_SECONDS
     log = await store.log.newest(project.id, _LOOKED_AT)
     changed = [entry for entry in log if entry.action == "facts.changed" and entry.happened_at >= since]
@@ -133,14 +136,14 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
             protocol.TimelineEntry(
                 entry.due.value, entry.value, one_line(entry.text, 300), plain(entry.document), entry.line
             )
-            for entry in build_timeline(found, tasks, date.fromtimestamp(store.now))
+            for entry in build_timeline(project_facts, tasks, date.fromtimestamp(store.now))
         ),
         sums=tuple(
             msgspec.structs.replace(item, subject=one_line(item.subject), document=plain(item.document))
             for item in add_tables(found)
         ),
-        open_ends=sum(fact.kind is FactKind.OPEN for fact in found.facts),
-        conflicts=tuple(conflict_entry(pair, found) for pair in found.conflicts),
+        open_ends=sum(fact.kind is FactKind.OPEN for fact in project_facts.facts),
+        conflicts=tuple(conflict_entry(pair, project_facts) for pair in project_facts.conflicts),
         proposals=len(waiting),
         changed=tuple(one_line(entry.details, 400) for entry in changed),
         in_doubt=tuple(

@@ -29,17 +29,17 @@ def recalled_frame(request_id: int, recall: Recall, memories: Sequence[PromptMem
     """Build the frame of what was recalled for a turn; `memories` are those included in the prompt."""
     episodes_in_prompt = {item.episode_id for item in memories}
     items = [_project_item(item) for item in memories if item.project]
-    for found in recall.episodes:
-        quote, speaker = best_quote(found)
+    for recalled in recall.episodes:
+        quote, speaker = best_quote(recalled)
         items.append(
             protocol.RecalledItem(
-                episode_id=found.episode.id,
-                summary=plain(found.episode.summary),
-                energy=found.energy,
-                happened_at=found.episode.created_at,
+                episode_id=recalled.episode.id,
+                summary=plain(recalled.episode.summary),
+                energy=recalled.energy,
+                happened_at=recalled.episode.created_at,
                 quote=quote,
                 quote_speaker=speaker,
-                was_told=found.episode.id in episodes_in_prompt,
+                was_told=recalled.episode.id in episodes_in_prompt,
             )
         )
     return protocol.Recalled(request_id, items)

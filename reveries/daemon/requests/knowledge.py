@@ -29,15 +29,15 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     store = call.mind.projects.store
     project = await store.find(request.project)
     if request.chunk_id or not request.query.strip():
-        every = await call.mind.knowledge.of_project(project.id)
+        chunks_of_project = await call.mind.knowledge.of_project(project.id)
         if request.chunk_id:
             return protocol.Chunks(
-                request.request_id, [chunk_entry(one) for one in every if one.id == request.chunk_id]
+                request.request_id, [chunk_entry(chunk) for chunk in chunks_of_project if chunk.id == request.chunk_id]
             )
-        chunks = [one for one in every if ARCHIVE_TAG not in one.tags]
+        chunks = [chunk for chunk in chunks_of_project if ARCHIVE_TAG not in chunk.tags]
         if request.until:
-            chunks = [one.as_of(request.until) for one in chunks if one.created_at <= request.until]
-        return protocol.Chunks(request.request_id, [chunk_entry(one) for one in chunks[-request.limit :]])
+            chunks = [chunk.as_of(request.until) for chunk in chunks if chunk.created_at <= request.until]
+        return protocol.Chunks(request.request_id, [chunk_entry(chunk) for chunk in chunks[-request.limit :]])
     # A search by the owner reinforces nothing (R-29).
     answered = await call.mind.knowledge.search.answer(
         project.id, request.query, request.limit, until=request.until or None
@@ -47,12 +47,13 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         is_past = 0.0 < request.until < now
         message = _NOT_KEPT if is_past else describe_work(await read_state(store, project.id))
     notes = await _answer_from_notes(store, project, request, answered)
-    titles = {one.chunk.id: one.chunk for one in answered.found}
+    titles = {match.chunk.id: match.chunk for match in answered.found}
     central = await store.knowledge.search.centralities(project.id, titles)
     return protocol.Chunks(
         request_id=request.request_id,
         chunks=[
-            found_entry(one, titles, persistence(one.chunk, now, central[one.chunk.id]), now) for one in answered.found
+            found_entry(match, titles, persistence(match.chunk, now, central[match.chunk.id]), now)
+            for match in answered.found
         ],
         plan=answered.plan.type.value,
         message=message,
@@ -70,8 +71,8 @@ async def _answer_from_notes(
     is_about_notes = answered.plan.type not in (QueryType.OPERATIONAL, QueryType.CONNECTION)
     if request.until or not is_about_notes or not is_question(request.query):
         return None
-    found = await store.read_facts(project.id)
-    return await asyncio.to_thread(answer_from_notes, found, request.query, date.fromtimestamp(store.now))
+    facts = await store.read_facts(project.id)
+    return await asyncio.to_thread(answer_from_notes, facts, request.query, date.fromtimestamp(store.now))
 
 
 def note_answer_entry(answer: NoteAnswer) -> protocol.NoteAnswer:
@@ -90,16 +91,20 @@ def note_answer_entry(answer: NoteAnswer) -> protocol.NoteAnswer:
 async def list_relations(call: Call, request: protocol.AskRelations) -> protocol.ProjectRelations:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    chunks = {one.id: one for one in await call.mind.knowledge.of_project(project.id)}
+    chunks = {chunk.id: chunk for chunk in await call.mind.knowledge.of_project(project.id)}
     matches = [
-        one
-        for one in await call.mind.knowledge.relations(project.id)
-        if (request.with_archived or one.archived_at is None)
-        and (not request.chunk_id or one.from_id.startswith(request.chunk_id) or one.to_id.startswith(request.chunk_id))
+        relation
+        for relation in await call.mind.knowledge.relations(project.id)
+        if (request.with_archived or relation.archived_at is None)
+        and (
+            not request.chunk_id
+            or relation.from_id.startswith(request.chunk_id)
+            or relation.to_id.startswith(request.chunk_id)
+        )
     ]
-    matches.sort(key=lambda one: (-one.weight, one.id))
+    matches.sort(key=lambda relation: (-relation.weight, relation.id))
     return protocol.ProjectRelations(
-        request.request_id, [_relation_entry(one, chunks) for one in matches[: request.limit]]
+        request.request_id, [_relation_entry(relation, chunks) for relation in matches[: request.limit]]
     )
 
 
@@ -108,14 +113,18 @@ async def restore_relation(call: Call, request: protocol.RestoreRelation) -> pro
     store = call.mind.projects.store
     project = await store.find(request.project)
     relations = await call.mind.knowledge.relations(project.id)
-    matches = [one for one in relations if one.archived_at is not None and one.id.startswith(request.relation_id)]
+    matches = [
+        relation
+        for relation in relations
+        if relation.archived_at is not None and relation.id.startswith(request.relation_id)
+    ]
     if len(matches) != 1:
         raise NotFoundError(
             f"{len(matches) or 'No'} archived relations have an id that begins with {request.relation_id[:40]}.",
             advice=f"All of them: reveries project relations {project.name} --archived",
         )
     restored = await call.mind.knowledge.restore(project.id, matches[0])
-    chunks = {one.id: one for one in await call.mind.knowledge.of_project(project.id)}
+    chunks = {chunk.id: chunk for chunk in await call.mind.knowledge.of_project(project.id)}
     return protocol.ProjectRelations(request.request_id, [_relation_entry(restored, chunks)])
 
 
@@ -125,9 +134,11 @@ async def list_project_conflicts(call: Call, request: protocol.AskProjectConflic
     return protocol.ProjectConflicts(
         request.request_id,
         [
-            _conflict_entry(project.name, one)
+            _conflict_entry(project.name, contradiction)
             for project in await store.projects()
-            for one in await call.mind.knowledge.contradictions(project.id, unresolved_only=not request.with_settled)
+            for contradiction in await call.mind.knowledge.contradictions(
+                project.id, unresolved_only=not request.with_settled
+            )
         ],
     )
 
@@ -136,10 +147,10 @@ async def list_project_conflicts(call: Call, request: protocol.AskProjectConflic
 async def settle_project_conflict(call: Call, request: protocol.SettleProjectConflict) -> protocol.ProjectConflicts:
     store = call.mind.projects.store
     matches = [
-        (project, one)
+        (project, contradiction)
         for project in await store.projects()
-        for one in await call.mind.knowledge.contradictions(project.id, unresolved_only=False)
-        if one.relation.id.startswith(request.conflict_id)
+        for contradiction in await call.mind.knowledge.contradictions(project.id, unresolved_only=False)
+        if contradiction.relation.id.startswith(request.conflict_id)
     ]
     if len(matches) != 1:
         raise NotFoundError(
@@ -152,18 +163,22 @@ async def settle_project_conflict(call: Call, request: protocol.SettleProjectCon
     settled = await call.mind.knowledge.contradictions(project.id, unresolved_only=False)
     return protocol.ProjectConflicts(
         request.request_id,
-        [_conflict_entry(project.name, one) for one in settled if one.relation.id == conflict.relation.id],
+        [
+            _conflict_entry(project.name, contradiction)
+            for contradiction in settled
+            if contradiction.relation.id == conflict.relation.id
+        ],
     )
 
 
-def _conflict_entry(project: str, found: KnowledgeConflict) -> protocol.ProjectConflict:
+def _conflict_entry(project: str, found_conflict: KnowledgeConflict) -> protocol.ProjectConflict:
     return protocol.ProjectConflict(
-        found.relation.id,
+        found_conflict.relation.id,
         one_line(project),
-        chunk_entry(found.older),
-        chunk_entry(found.newer),
-        found.relation.confidence_source,
-        found.relation.resolution,
+        chunk_entry(found_conflict.older),
+        chunk_entry(found_conflict.newer),
+        found_conflict.relation.confidence_source,
+        found_conflict.relation.resolution,
     )
 
 
@@ -184,22 +199,22 @@ def chunk_entry(chunk: Chunk, why: str = "") -> protocol.ChunkEntry:
 
 
 def found_entry(
-    found: FoundChunk, others: dict[str, Chunk], persistence_score: float, now: float
+    match: FoundChunk, others: dict[str, Chunk], persistence_score: float, now: float
 ) -> protocol.ChunkEntry:
     """Convert a found chunk, with the reasons for its rank."""
-    chunk = found.chunk
+    chunk = match.chunk
     reasons = [
         f"{name} {rank}"
-        for name, rank in (("meaning", found.semantic_rank), ("words", found.keyword_rank), ("graph", found.graph_rank))
+        for name, rank in (("meaning", match.semantic_rank), ("words", match.keyword_rank), ("graph", match.graph_rank))
         if rank is not None
     ]
-    if found.led_from is not None:
-        source = others.get(found.led_from)
-        by = one_line(source.title or source.content, 60) if source is not None else found.led_from[:8]
+    if match.led_from is not None:
+        source = others.get(match.led_from)
+        by = one_line(source.title or source.content, 60) if source is not None else match.led_from[:8]
         is_successor = (
-            source is not None and not source.stands and chunk.stands and found.led_by == RelationType.REPLACES
+            source is not None and not source.stands and chunk.stands and match.led_by == RelationType.REPLACES
         )
-        way = "holds now instead of" if is_successor else f"“{one_line(found.led_by, 40)}” leads here from"
+        way = "holds now instead of" if is_successor else f"“{one_line(match.led_by, 40)}” leads here from"
         reasons.append(f"{way} “{by}”")
     reasons.append(f"strength {strength(chunk, now):.2f}, persistence {persistence_score:.2f}")
     if chunk.superseded_by is not None:
@@ -209,7 +224,7 @@ def found_entry(
 
 def describe_work(state: AgentState) -> str:
     """Describe what is open, ready and blocked, in a few lines. Pure."""
-    lines = [f"Waiting for your answer: {one.question}" for one in state.open_questions[:_LISTED]]
+    lines = [f"Waiting for your answer: {question.question}" for question in state.open_questions[:_LISTED]]
     lines += [f"Next: {task.title}" for task in state.queue[:_LISTED]]
     blocked = [task for task in state.tasks if task.status is TaskStatus.BLOCKED]
     lines += [f"Blocked: {task.title}" for task in blocked[:_LISTED]]
@@ -219,9 +234,9 @@ def describe_work(state: AgentState) -> str:
 
 def _followed_relations(answered: QueryAnswer) -> list[protocol.RelationEntry]:
     entries: dict[str, protocol.RelationEntry] = {}
-    for here, there in answered.relations:
-        ends = {one.id: one for one in (here.chunk, there.chunk)}
-        entries.setdefault(there.relation.id, _relation_entry(there.relation, ends))
+    for here, led in answered.relations:
+        ends = {match.id: match for match in (here.chunk, led.chunk)}
+        entries.setdefault(led.relation.id, _relation_entry(led.relation, ends))
     return list(entries.values())
 
 

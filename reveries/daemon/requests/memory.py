@@ -160,23 +160,23 @@ def found_frame(
 ) -> protocol.Found:
     """Build the answer to a search, with the hits of a deep search and, if explained, the reasons for each hit."""
     episodes = []
-    for found in recall.episodes:
-        quote, speaker = best_quote(found)
+    for recalled in recall.episodes:
+        quote, speaker = best_quote(recalled)
         episodes.append(
             protocol.FoundEpisode(
-                episode_id=found.episode.id,
-                summary=plain(found.episode.summary),
-                happened_at=found.episode.created_at,
-                energy=found.energy,
-                salience=found.episode.salience,
-                origin=found.episode.origin.value,
-                depth=found.episode.depth,
+                episode_id=recalled.episode.id,
+                summary=plain(recalled.episode.summary),
+                happened_at=recalled.episode.created_at,
+                energy=recalled.energy,
+                salience=recalled.episode.salience,
+                origin=recalled.episode.origin.value,
+                depth=recalled.episode.depth,
                 quote=quote,
                 quote_speaker=speaker,
-                path=list(found.path),
-                cosine=found.seed_cosine if is_explained else msgspec.UNSET,
-                words=found.seed_words if is_explained else msgspec.UNSET,
-                factors=factors_frame(found.factors) if is_explained else msgspec.UNSET,
+                path=list(recalled.path),
+                cosine=recalled.seed_cosine if is_explained else msgspec.UNSET,
+                words=recalled.seed_words if is_explained else msgspec.UNSET,
+                factors=factors_frame(recalled.factors) if is_explained else msgspec.UNSET,
             )
         )
     texts = cut_to_share([plain(ranked.turn.text) for ranked in recall.turns], ROOM_CHARS // 2)

@@ -21,8 +21,8 @@ async def list_proposals(call: Call, request: protocol.AskProposals) -> protocol
 async def decide_proposals(call: Call, request: protocol.DecideProposals) -> protocol.Proposals:
     store = call.mind.projects.store
     project = await store.find(request.project)
-    every = await store.proposals.of_project(project.id)
-    chosen = _choose(every, request.proposals)
+    proposals = await store.proposals.of_project(project.id)
+    chosen = _choose(proposals, request.proposals)
     if len(chosen) != 1 and (request.title or request.due):
         raise UsageError("A title or a day is for one proposal.", advice="Accept the others on their own.")
     goals = await store.goals(project.id)
@@ -45,11 +45,11 @@ async def decide_proposals(call: Call, request: protocol.DecideProposals) -> pro
     return await _proposals_frame(call, store, project, task_ids)
 
 
-def _choose(every: Sequence[TaskProposal], names: Sequence[str]) -> list[TaskProposal]:
+def _choose(proposals: Sequence[TaskProposal], names: Sequence[str]) -> list[TaskProposal]:
     """Return the named proposals, each once; all open ones if none is named. Raises NotFoundError."""
     if not names:
-        return open_proposals(every)
-    return list({item.id: item for item in (find_proposal(every, name) for name in names)}.values())
+        return open_proposals(proposals)
+    return list({item.id: item for item in (find_proposal(proposals, name) for name in names)}.values())
 
 
 async def _proposals_frame(

@@ -57,7 +57,7 @@ async def show_sleep_run(call: Call, request: protocol.InspectSleep) -> protocol
 async def undo_sleep(call: Call, request: protocol.UndoSleep) -> protocol.SleepUndone:
     undone = await call.mind.sleep.take_back(request.run_id, through=request.through)
     return protocol.SleepUndone(
-        request.request_id, [protocol.UndoneRun(one.run_id, one.undo_id, plain(one.line)) for one in undone]
+        request.request_id, [protocol.UndoneRun(run.run_id, run.undo_id, plain(run.line)) for run in undone]
     )
 
 
@@ -69,8 +69,8 @@ async def answer_sleep(call: Call, request: protocol.AnswerSleep) -> protocol.Sl
 
 @handles(protocol.AskContradictions)
 async def list_contradictions(call: Call, request: protocol.AskContradictions) -> protocol.Contradictions:
-    found = await call.mind.memory.contradictions(with_settled=request.with_settled)
-    return protocol.Contradictions(request.request_id, [_contradiction_frame(one) for one in found])
+    conflicts = await call.mind.memory.contradictions(with_settled=request.with_settled)
+    return protocol.Contradictions(request.request_id, [_contradiction_frame(conflict) for conflict in conflicts])
 
 
 @handles(protocol.SettleContradiction)
@@ -108,7 +108,7 @@ def _changes_that_fit(diffs: Sequence[ChangeDiff]) -> list[protocol.SleepChange]
     for diff in diffs:
         change = _change_frame(diff)
         chars += len(change.line) + sum(map(len, change.self_model)) + 80 * len(change.new_links)
-        chars += sum(len(one.old_summary) + len(one.new_summary) + 100 for one in change.episodes)
+        chars += sum(len(episode.old_summary) + len(episode.new_summary) + 100 for episode in change.episodes)
         if chars > _MAX_CHARS and changes:
             break
         changes.append(change)
@@ -130,7 +130,7 @@ def _change_frame(diff: ChangeDiff) -> protocol.SleepChange:
     return protocol.SleepChange(
         experience_id=diff.experience_id,
         line=plain(diff.line),
-        episodes=[_episode_frame(one) for one in diff.episodes],
+        episodes=[_episode_frame(episode) for episode in diff.episodes],
         new_links=[
             protocol.NewLink(link.source_id, link.target_id, link.type.value, link.strength) for link in diff.new_links
         ],

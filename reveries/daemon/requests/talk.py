@@ -85,7 +85,7 @@ async def list_conversations(call: Call, request: protocol.AskConversations) -> 
     current_id = call.mind.conversation.conversation_id
     matches = await call.mind.memory.past_talk.find_conversations(request.words, request.limit)
     return protocol.Conversations(
-        request.request_id, [_past_frame(one, is_held=one.id == current_id) for one in matches]
+        request.request_id, [_past_frame(match, is_held=match.id == current_id) for match in matches]
     )
 
 
@@ -162,14 +162,14 @@ def _replied_frame(request_id: int, result: TurnResult, model: str) -> protocol.
     )
 
 
-def _past_frame(one: FoundConversation, *, is_held: bool) -> protocol.PastConversation:
+def _past_frame(conversation: FoundConversation, *, is_held: bool) -> protocol.PastConversation:
     return protocol.PastConversation(
-        conversation_id=one.id,
-        began_at=one.began_at,
-        last_said_at=one.last_said_at,
-        source=one_line(one.source, 80),
-        turns=one.turn_count,
-        opening=one_line(one.opening, _LINE_CHARS),
-        found=one_line(one.found, _LINE_CHARS),
+        conversation_id=conversation.id,
+        began_at=conversation.began_at,
+        last_said_at=conversation.last_said_at,
+        source=one_line(conversation.source, 80),
+        turns=conversation.turn_count,
+        opening=one_line(conversation.opening, _LINE_CHARS),
+        found=one_line(conversation.found, _LINE_CHARS),
         is_held=is_held,
     )

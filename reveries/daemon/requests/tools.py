@@ -31,8 +31,8 @@ async def call_tool(call: Call, request: protocol.CallTool) -> protocol.ToolAnsw
 async def check_servers(call: Call, request: protocol.AskToolServers) -> protocol.ToolServers:
     servers = call.mind.settings.mcp.servers
     if request.name and request.name not in servers:
-        there = ", ".join(servers) or "none"
-        raise NotFoundError(f"There is no MCP server {request.name!r}.", advice=f"Known servers: {there}")
+        server_names = ", ".join(servers) or "none"
+        raise NotFoundError(f"There is no MCP server {request.name!r}.", advice=f"Known servers: {server_names}")
     names = [request.name] if request.name else list(servers)
     return protocol.ToolServers(request.request_id, [await _server_entry(call.mind, name) for name in names])
 
@@ -42,7 +42,7 @@ async def _server_entry(mind: Mind, name: str) -> protocol.ToolServerEntry:
     address = one_line(settings.url or " ".join(settings.command))
     try:
         async with mind.projects.borrow_server(name) as server:
-            tools = [_describe_tool(server, one) for one in await server.offered()]
+            tools = [_describe_tool(server, tool) for tool in await server.offered()]
     except ReveriesError as error:
         return protocol.ToolServerEntry(name, address, error.message, error.advice, [])
     return protocol.ToolServerEntry(name, address, "", "", tools)

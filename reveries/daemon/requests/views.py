@@ -88,7 +88,7 @@ async def show_neighbourhood(call: Call, request: protocol.AskNeighbourhood) -> 
     title = ""
     if request.cue.strip():
         recall = await memory.search(request.cue, _CENTRES)
-        centres = {found.episode.id: found.energy for found in recall.episodes}
+        centres = {recalled.episode.id: recalled.energy for recalled in recall.episodes}
         title = f"What \u201c{request.cue.strip()}\u201d brings to mind"
         if not centres and not request.around:
             raise NotFoundError("Nothing comes to mind for that.", advice="Try other words, or --around ID.")
@@ -155,7 +155,7 @@ def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.Self
     fields = []
     for name in EDITABLE:
         is_text = name in TEXT_FIELDS
-        said = [
+        statements = [
             protocol.SelfStatement(
                 plain(text),
                 name in model.pinned_fields if is_text else text in model.pinned,
@@ -163,5 +163,7 @@ def self_frame(request_id: int, model: SelfModel, changes: int) -> protocol.Self
             )
             for text in statements_of(model, name)
         ]
-        fields.append(protocol.SelfField(name, not is_text, said))
-    return protocol.SelfModelShown(request_id, fields, [plain(one) for one in model.refused], model.updated_at, changes)
+        fields.append(protocol.SelfField(name, not is_text, statements))
+    return protocol.SelfModelShown(
+        request_id, fields, [plain(refused) for refused in model.refused], model.updated_at, changes
+    )

@@ -70,7 +70,7 @@ def predict_next_talk(began: Sequence[float], now: float, zone: tzinfo | None) -
         ]
     likely = [(words, len(days[part])) for words, part in coming if len(days[part]) >= _LEAST_DAYS]
     # The strongest habit; of equal ones the next.
-    return max(likely, key=lambda one: one[1])[0] if likely else ""
+    return max(likely, key=lambda habit: habit[1])[0] if likely else ""
 
 
 def _hour_part(hour: int) -> str:

@@ -146,8 +146,8 @@ def read_calendars(
     for file in files:
         try:
             with _time_limit(min(file_seconds, ends - clocks.monotonic())):
-                found, has_unknown_zone = _read_file(file, since, until, zone)
-            occurrences += found
+                in_file, has_unknown_zone = _read_file(file, since, until, zone)
+            occurrences += in_file
             if has_unknown_zone:
                 problems.append(
                     f"The calendar {one_line(file.name, 120)} has times in a zone that is unknown here: they are read "
@@ -158,8 +158,10 @@ def read_calendars(
                 f"The calendar {one_line(file.name, 120)} cannot be read and is skipped: {_reason_text(error)}."
             )
     unique = {occurrence.key: occurrence for occurrence in occurrences}
-    inside = [one for one in unique.values() if one.ends_at >= since and one.begins_at < until]
-    inside.sort(key=lambda one: (one.begins_at, one.key))
+    inside = [
+        occurrence for occurrence in unique.values() if occurrence.ends_at >= since and occurrence.begins_at < until
+    ]
+    inside.sort(key=lambda occurrence: (occurrence.begins_at, occurrence.key))
     return CalendarRead(tuple(inside[:MOST_OCCURRENCES]), tuple(problems))
 
 
@@ -179,7 +181,7 @@ def _calendar_files(path: Path) -> tuple[list[Path], int]:
         path = path.expanduser()
         if not path.is_dir():
             return ([path], 1) if path.is_file() else ([], 0)
-        files = [one for one in path.iterdir() if one.suffix.lower() == ".ics" and one.is_file()]
+        files = [file for file in path.iterdir() if file.suffix.lower() == ".ics" and file.is_file()]
         return heapq.nsmallest(MOST_FILES, files), len(files)
     except (OSError, RuntimeError):  # No permission, or a user without a home.
         return [], 0
@@ -247,17 +249,19 @@ def _drop_unexpandable(calendar: Any) -> None:
 
 def _recurs_too_often(event: Any) -> bool:
     rules = event.get("RRULE", [])
-    each = rules if isinstance(rules, list) else [rules]
-    return any(str(name).upper() in _TOO_OFTEN for rule in each for name in rule.get("FREQ", []))
+    rule_list = rules if isinstance(rules, list) else [rules]
+    return any(str(name).upper() in _TOO_OFTEN for rule in rule_list for name in rule.get("FREQ", []))
 
 
 def _is_out_of_range(event: Any) -> bool:
     """Whether a date of the event would overflow in arithmetic or another zone, and make the whole file fail."""
     dates = [getattr(event.get(name), "dt", None) for name in ("DTSTART", "DTEND", "DURATION")]
     return any(
-        abs(one.days) > _LONGEST_DAYS if isinstance(one, timedelta) else not _FIRST_YEAR <= one.year <= _LAST_YEAR
-        for one in dates
-        if isinstance(one, date | timedelta)
+        abs(moment.days) > _LONGEST_DAYS
+        if isinstance(moment, timedelta)
+        else not _FIRST_YEAR <= moment.year <= _LAST_YEAR
+        for moment in dates
+        if isinstance(moment, date | timedelta)
     )
 
 
@@ -297,7 +301,7 @@ def next_reminder(
         for event in events
         if not was_used(event.key) and max(event.ends_at, event.begins_at + 60.0) > now
     ]
-    return min(waiting, key=lambda one: (one[0], one[1].begins_at, one[1].key), default=None)
+    return min(waiting, key=lambda reminder: (reminder[0], reminder[1].begins_at, reminder[1].key), default=None)
 
 
 def main() -> None:

@@ -78,8 +78,8 @@ class Calendar:
     async def times_ahead(self) -> tuple[str, ...]:
         """Return the times of events within a day, without their texts, which are untrusted."""
         now = self._clock.now()
-        ahead = [one for one in await self._events() if now <= one.begins_at < now + _DAY_SECONDS]
-        return tuple(f"something at {self._format_time(one)}" for one in ahead[:_MOST_TIMES])
+        ahead = [event for event in await self._events() if now <= event.begins_at < now + _DAY_SECONDS]
+        return tuple(f"something at {self._format_time(event)}" for event in ahead[:_MOST_TIMES])
 
     async def _events(self) -> tuple[CalendarOccurrence, ...]:
         """Return the current events of the files, reloaded if needed."""

@@ -52,13 +52,15 @@ def _dates_of(event: Any) -> list[tuple[list[Any], str]]:
 
 def _set_zone(dates: list[Any], named: str) -> bool:
     """Return whether the dates have their zone now."""
-    bare = [one for one in dates if isinstance(moment := getattr(one, "dt", None), datetime) and moment.tzinfo is None]
+    bare = [
+        dated for dated in dates if isinstance(moment := getattr(dated, "dt", None), datetime) and moment.tzinfo is None
+    ]
     if not bare:
         return True
     if (zone := find_zone(named)) is None:
         return False
-    for one in bare:
-        one.dt = one.dt.replace(tzinfo=zone)
+    for undated in bare:
+        undated.dt = undated.dt.replace(tzinfo=zone)
     return True
 
 

@@ -67,8 +67,8 @@ def read_stamps(folder: Path) -> Stamps:
             if len(stamps) >= _MOST_FILES:
                 return stamps
             try:
-                found = path.stat(follow_symlinks=False)
+                file_stat = path.stat(follow_symlinks=False)
             except OSError:  # Gone since.
                 continue
-            stamps[str(path)] = found.st_mtime_ns, found.st_size
+            stamps[str(path)] = file_stat.st_mtime_ns, file_stat.st_size
     return stamps

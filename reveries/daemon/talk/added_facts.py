@@ -15,13 +15,13 @@ _STEM_CHARS: Final = 5
 """Two forms of one word have so many letters in common."""
 
 
-def adds_facts(sentence: str, told: Sequence[str], question: str) -> bool:
-    """Whether `sentence`, an answer to `question`, has a number or a name that stands nowhere in `told`.
+def adds_facts(sentence: str, texts: Sequence[str], question: str) -> bool:
+    """Whether `sentence`, an answer to `question`, has a number or a name that stands nowhere in `texts`.
 
     A name is a word with a capital within it, or as a whole, unless a name that was told comes before ("Whitby, a town
     in Yorkshire").
     """
-    text = "\n".join((*told, question))
+    text = "\n".join((*texts, question))
     return _adds_number(sentence, text) or _adds_name(sentence, text, question)
 
 
@@ -52,7 +52,7 @@ def _numbers_in(text: str) -> set[float]:
 def _number_words_in(text: str) -> set[float]:
     """Return the numbers in words. A word takes half a millisecond, so each is read once."""
     words = {word.casefold() for word in _WORD.findall(text)}
-    return {found[0] for word in words if (found := read_number_words(word)) is not None}
+    return {reading[0] for word in words if (reading := read_number_words(word)) is not None}
 
 
 def _stems(text: str) -> set[str]:

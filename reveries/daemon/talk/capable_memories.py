@@ -55,7 +55,11 @@ def choose_untold(recall: Recall, standing: StandingText, now: float) -> list[Pr
         return []
     recall = without_other_times(recall)
     chosen: list[PromptMemory] = []
-    best = [found.turns[0] for found in recall.episodes if found.turns and found.episode.id not in standing.episode_ids]
+    best = [
+        recalled.turns[0]
+        for recalled in recall.episodes
+        if recalled.turns and recalled.episode.id not in standing.episode_ids
+    ]
     for ranked in (*rank_turns_to_show(recall, frozenset(standing.turn_ids)), *best):
         halves = [turn for turn in (ranked.turn, ranked.partner) if turn is not None]
         if ranked.turn.id in standing.turn_ids or all(standing.text.has_whole(turn.text) for turn in halves):
@@ -65,12 +69,16 @@ def choose_untold(recall: Recall, standing: StandingText, now: float) -> list[Pr
         standing.turn_ids.update(item.turn_ids)
         standing.episode_ids.add(ranked.episode_id)
         standing.text.add(item.line)
-    for found in recall.episodes:
-        summary = found.episode.summary
-        if found.episode.id in standing.episode_ids or found.turns or standing.text.mostly_has(summary):
+    for episode_match in recall.episodes:
+        summary = episode_match.episode.summary
+        if episode_match.episode.id in standing.episode_ids or episode_match.turns or standing.text.mostly_has(summary):
             continue
-        chosen.append(PromptMemory(found.episode.id, None, _episode_line(found, now), (), found.episode.created_at))
-        standing.episode_ids.add(found.episode.id)
+        chosen.append(
+            PromptMemory(
+                episode_match.episode.id, None, _episode_line(episode_match, now), (), episode_match.episode.created_at
+            )
+        )
+        standing.episode_ids.add(episode_match.episode.id)
         standing.text.add(summary)
     return chosen
 
@@ -94,8 +102,8 @@ def _turn_memory(ranked: RankedTurn, cue: str, now: float) -> PromptMemory:
         for turn in halves
     }
     day, ids = describe_day(ranked.turn.said_at, now), tuple(texts)
-    told = "; ".join(f'{_describe_speaker(turn)}: "{texts[turn.id]}"' for turn in halves)
-    line = f"- on {day}, {told}"
+    quotes = "; ".join(f'{_describe_speaker(turn)}: "{texts[turn.id]}"' for turn in halves)
+    line = f"- on {day}, {quotes}"
     is_note = any(
         turn.tainted or turn.origin not in (Origin.OWNER, Origin.SELF) or _is_own_note(turn) for turn in halves
     )
@@ -120,9 +128,9 @@ def _describe_speaker(turn: Turn) -> str:
     return "you noted, after reading what others wrote" if turn.tainted else "you noted"
 
 
-def _episode_line(found: RecalledEpisode, now: float) -> str:
+def _episode_line(recalled: RecalledEpisode, now: float) -> str:
     """Put an episode into words, of which no turn can be quoted."""
-    episode = found.episode
+    episode = recalled.episode
     whose = "you noted" if episode.origin is Origin.SELF else "as you keep it"
     others = ", after reading what others wrote" if episode.tainted else ""
     summary = quote_around(episode.summary, "", QUOTE_CHARS)

@@ -136,10 +136,10 @@ def time_mark(at: float, before: float | None) -> str:
 
 def mark_times(exchanges: Sequence[SentExchange]) -> list[SentExchange]:
     """Return the exchanges with their words below the time at which they were said."""
-    before = [None, *(one.said_at for one in exchanges)]
+    before = [None, *(exchange.said_at for exchange in exchanges)]
     return [
-        replace(one, asked=_below(time_mark(one.said_at, earlier), one.owner_words))
-        for one, earlier in zip(exchanges, before, strict=False)
+        replace(exchange, asked=_below(time_mark(exchange.said_at, earlier), exchange.owner_words))
+        for exchange, earlier in zip(exchanges, before, strict=False)
     ]
 
 

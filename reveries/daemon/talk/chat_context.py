@@ -184,7 +184,7 @@ class TalkForm(Protocol):
 
 def shown_turn_ids(exchanges: Sequence[SentExchange]) -> frozenset[str]:
     """Return the ids of all turns that are verbatim in the history."""
-    return frozenset(turn_id for one in exchanges for turn_id in (*one.turn_ids, *one.recalled_turn_ids))
+    return frozenset(turn_id for exchange in exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids))
 
 
 def messages_for(
@@ -195,8 +195,12 @@ def messages_for(
 ) -> tuple[ChatMessage, ...]:
     """Build the whole prompt; without `asked`, the beginning that is known before the next words."""
     messages = [ChatMessage("system", system)]
-    for one in exchanges:
-        messages += (*one.recalled, ChatMessage("user", one.asked), ChatMessage("assistant", one.replied or "…"))
+    for exchange in exchanges:
+        messages += (
+            *exchange.recalled,
+            ChatMessage("user", exchange.asked),
+            ChatMessage("assistant", exchange.replied or "…"),
+        )
     messages += recalled
     if asked is not None:
         messages.append(ChatMessage("user", asked))

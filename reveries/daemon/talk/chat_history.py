@@ -49,7 +49,7 @@ class TalkState:
         return sum(exchange.tokens for exchange in self.exchanges)
 
     def drop(self, turn_ids: AbstractSet[str]) -> None:
-        self.exchanges = tuple(one for one in self.exchanges if not turn_ids & set(one.turn_ids))
+        self.exchanges = tuple(exchange for exchange in self.exchanges if not turn_ids & set(exchange.turn_ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ async def carried_exchanges(
     Tainted exchanges are left to recall: they would taint everything said after them.
     """
     since = now - CARRIED_SECONDS
-    if in_cache := [one for one in before if not one.is_tainted and one.said_at >= since]:
-        return tuple(replace(one, is_carried=True) for one in in_cache)
+    if in_cache := [exchange for exchange in before if not exchange.is_tainted and exchange.said_at >= since]:
+        return tuple(replace(exchange, is_carried=True) for exchange in in_cache)
     turns = await memory.conversations.earlier_turns(conversation_id, EARLIER_TURNS)
     earlier = pair_exchanges([turn for turn in turns if not turn.tainted and turn.said_at >= since])
     fitting = await tokens.newest_fitting(earlier, room_tokens, form)
-    return tuple(replace(one, is_carried=True) for one in fitting)
+    return tuple(replace(exchange, is_carried=True) for exchange in fitting)
 
 
 async def fold_to_fit(
@@ -195,7 +195,7 @@ async def fold_to_fit(
         folded += result.folded
         state.summary = result.summary
         state.exchanges = await tokens.recount(result.exchanges)
-    if own := [one for one in folded if not one.is_carried]:
+    if own := [exchange for exchange in folded if not exchange.is_carried]:
         await memory.conversations.fold(state.conversation_id, state.summary, own[-1].until_position)
     return len(folded)
 

@@ -53,14 +53,14 @@ class CheckedModel:
 
     async def _stream_checked(self, prompt: Prompt, *, is_first: bool) -> AsyncGenerator[StreamEvent, None]:
         """Yield the reply once its beginning may be shown, or nothing."""
-        held: list[StreamEvent] = []
+        unchecked: list[StreamEvent] = []
         text, is_checked = "", False
         async with contextlib.aclosing(self.model.stream(prompt)) as events:
             async for event in events:
                 if is_checked:
                     yield event
                     continue
-                held.append(event)
+                unchecked.append(event)
                 text += event.text if isinstance(event, Delta) else ""
                 beginning = _beginning_of(text)
                 if isinstance(event, Delta) and beginning == text.strip():
@@ -68,7 +68,7 @@ class CheckedModel:
                 if await self._adds_facts(beginning, prompt) and not (is_first and await self._is_of_others()):
                     return
                 is_checked = True
-                for earlier in held:
+                for earlier in unchecked:
                     yield earlier
 
     async def _is_of_others(self) -> bool:
@@ -104,8 +104,8 @@ class CheckedModel:
     async def _adds_facts(self, sentence: str, prompt: Prompt) -> bool:
         """Whether it adds facts to what the owner said and to the mind's own name, which the system line says: the
         model's own words may be made up."""
-        told = [message.text for message in prompt.messages if message.role != "assistant"]
-        return await asyncio.to_thread(adds_facts, sentence, told, self.question.words)
+        texts = [message.text for message in prompt.messages if message.role != "assistant"]
+        return await asyncio.to_thread(adds_facts, sentence, texts, self.question.words)
 
 
 def _beginning_of(text: str) -> str:

@@ -80,15 +80,15 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
     with_self = form.system(*turn.names, turn.self_model, "")
     whole = form.system(*turn.names, turn.self_model, turn.summary)
     at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    told = turn.prepared.told
-    bare = TurnContext(exchanges, told.now)
+    context = turn.prepared.told
+    bare = TurnContext(exchanges, context.now)
     at = _told_text(form, bare)
     recalled, silence, thought = (
-        _told_text(form, one).replace(at, "", 1).strip()
-        for one in (
-            replace(bare, memories=told.memories),
-            replace(bare, silence=told.silence),
-            replace(bare, thought=told.thought),
+        _told_text(form, shown).replace(at, "", 1).strip()
+        for shown in (
+            replace(bare, memories=context.memories),
+            replace(bare, silence=context.silence),
+            replace(bare, thought=context.thought),
         )
     )
     return [
@@ -103,7 +103,7 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
         ),
         _context_part(
             "history",
-            sum(one.tokens - MARK_TOKENS * (2 + len(one.recalled)) for one in exchanges),
+            sum(exchange.tokens - MARK_TOKENS * (2 + len(exchange.recalled)) for exchange in exchanges),
             0,
             _format_history(exchanges),
             _history_note(turn),
@@ -122,9 +122,9 @@ async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPa
     ]
 
 
-def _told_text(form: TalkForm, told: TurnContext) -> str:
+def _told_text(form: TalkForm, context: TurnContext) -> str:
     """Return all that is told with the words of a turn, without the words."""
-    messages = [*form.before_words(told), ChatMessage("user", form.ask("", told))]
+    messages = [*form.before_words(context), ChatMessage("user", form.ask("", context))]
     return "\n".join(message.text for message in messages).strip()
 
 
@@ -165,21 +165,23 @@ async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.Conte
     named = {item.episode_id for item in candidates}
     left += [
         _context_memory(
-            found.episode.id,
+            recalled.episode.id,
             "",
-            one_line(found.episode.summary, 160),
+            one_line(recalled.episode.summary, 160),
             0,
             False,
-            "its words are in the history already" if found.turns else "nothing of it to quote",
+            "its words are in the history already" if recalled.turns else "nothing of it to quote",
         )
-        for found in turn.prepared.recall.episodes
-        if found.episode.id not in named
+        for recalled in turn.prepared.recall.episodes
+        if recalled.episode.id not in named
     ]
     return [*included, *left]
 
 
 def _format_history(exchanges: Sequence[SentExchange]) -> str:
-    return "\n".join(f"> {one_line(one.owner_words, 200)}\n  {one_line(one.replied, 200)}" for one in exchanges)
+    return "\n".join(
+        f"> {one_line(exchange.owner_words, 200)}\n  {one_line(exchange.replied, 200)}" for exchange in exchanges
+    )
 
 
 def _history_note(turn: LastTurn) -> str:

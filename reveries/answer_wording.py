@@ -58,10 +58,10 @@ def _describe_step(step: object) -> str:
     if "accepted" in step:
         return f"{'accepted' if step['accepted'] else 'rejected'}: {step.get('why', '')}"
     if step.get("tool") == "finish":
-        said = step.get("outcome") or step.get("question") or step.get("topic") or ""
+        words = step.get("outcome") or step.get("question") or step.get("topic") or ""
         learnings = step.get("learnings")
         kept = f" ({len(learnings)} learned)" if isinstance(learnings, list) and learnings else ""
-        return f"finished, {str(step.get('status', '')).replace('_', ' ')}: {said}{kept}"
+        return f"finished, {str(step.get('status', '')).replace('_', ' ')}: {words}{kept}"
     fields = [f"{name} {value}" for name, value in step.items() if name != "tool" and value not in ("", [], {}, None)]
     tool = f"{step['tool']}: " if "tool" in step else ""
     return tool + "; ".join(fields)

@@ -398,8 +398,8 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         key = where.strip("`").removeprefix("key` in `").removeprefix("$.") or "?"
-        known = key in known_keys()
-        advice = f"Its meaning and default: reveries config get {key}" if known else "See: reveries config"
+        is_known = key in known_keys()
+        advice = f"Its meaning and default: reveries config get {key}" if is_known else "See: reveries config"
         raise ConfigError(
             f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.", advice=advice
         ) from error
@@ -471,11 +471,11 @@ def _merge_tables(base: dict[str, object], override: dict[str, object]) -> dict[
 
 
 def _refuse_unknown(chosen: dict[str, object], defaults: dict[str, object], source: str) -> None:
-    known = _flatten_keys(defaults)
-    tables = {key.rpartition(".")[0] for key in known} - {""}
+    default_keys = _flatten_keys(defaults)
+    tables = {key.rpartition(".")[0] for key in default_keys} - {""}
     for key in _flatten_keys(chosen):
-        if key not in known and key not in tables and not key.startswith(NAMED_TABLES):
-            raise ConfigError(f"There is no setting {key} (in {source}).", advice=_suggest_key(key, known))
+        if key not in default_keys and key not in tables and not key.startswith(NAMED_TABLES):
+            raise ConfigError(f"There is no setting {key} (in {source}).", advice=_suggest_key(key, default_keys))
 
 
 def _flatten_keys(tables: dict[str, object], prefix: str = "") -> list[str]:
@@ -488,8 +488,8 @@ def _flatten_keys(tables: dict[str, object], prefix: str = "") -> list[str]:
     return keys
 
 
-def _suggest_key(key: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+def _suggest_key(key: str, keys: list[str]) -> str:
+    close = difflib.get_close_matches(key, keys, n=1, cutoff=0.5)
     if not close:
-        close = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
+        close = [k for k in keys if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]
     return f"Did you mean {close[0]}?" if close else "List all settings: reveries config"

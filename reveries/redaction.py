@@ -43,10 +43,10 @@ _IN_QUERY: Final = re.compile(
 )
 
 
-def redact(text: str, known: Iterable[str] = ()) -> str:
-    """Return `text` with secrets replaced: the `known` ones (see `list_spellings`), and whatever has the form of
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return `text` with secrets replaced: the `secrets` ones (see `list_spellings`), and whatever has the form of
     one."""
-    for secret in known:
+    for secret in secrets:
         text = text.replace(secret, REDACTED)
     text = _FORMS.sub(REDACTED, text)
     text = _IN_ADDRESS.sub(rf"\g<1>{REDACTED}@", text)

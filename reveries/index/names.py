@@ -90,9 +90,9 @@ def subjects_of(text: str) -> tuple[str, ...]:
 
 
 def find_mentions(
-    text: str, known: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
+    text: str, names: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
 ) -> Iterator[str]:
-    """Yield the `known` keys that `text` contains: the longest at each position, without overlaps. `openers`, the first
+    """Yield the `names` keys that `text` contains: the longest at each position, without overlaps. `openers`, the first
     words of the keys, save time: most words of a text begin no name."""
     words = name_words(text)
     place = 0
@@ -102,7 +102,7 @@ def find_mentions(
             continue
         for length in range(min(longest, len(words) - place), 0, -1):
             key = " ".join(words[place : place + length])
-            if key in known:
+            if key in names:
                 yield key
                 place += length - 1
                 break

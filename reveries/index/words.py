@@ -107,8 +107,8 @@ class WordIndex:
 
     def numbers_of(self, terms: Sequence[str], live: NDArray[np.bool_]) -> list[int]:
         """Return the numbers of those `terms` that some live row contains, in order."""
-        known = [number for term in terms if (number := self._numbers.get(term)) is not None]
-        return [number for number in known if _is_any_live(live, self._rows_of(number))]
+        numbers = [number for term in terms if (number := self._numbers.get(term)) is not None]
+        return [number for number in numbers if _is_any_live(live, self._rows_of(number))]
 
     def norms(self, live: NDArray[np.bool_], near: Neighbours) -> Norms:
         """Return the length normalisation that `score` needs; rows that are not `live` are ignored."""

@@ -114,7 +114,7 @@ def _occasion_text(inputs: ThoughtInputs, why: Reactivation, limits: _PartLimits
     ]
     if not subjects:
         parts += [
-            ("What was just said", tuple(said.line for said in inputs.recent[-limits.recent_lines :])),
+            ("What was just said", tuple(recent_line.line for recent_line in inputs.recent[-limits.recent_lines :])),
             ("What comes to mind", tuple(_memory_line(memory) for memory in inputs.memories[: limits.memory_lines])),
             ("Not yet resolved", inputs.unresolved),
         ]
@@ -179,7 +179,9 @@ def _choose_subjects(inputs: ThoughtInputs, why: Reactivation) -> tuple[str, ...
         case ThinkingReason.STEP:
             pass
         case _:  # Without its own replies, which a small model would imitate.
-            about = " ".join(said.line for said in inputs.recent if not said.is_own)[-_SUBJECT_CHARS:]
+            about = " ".join(recent_line.line for recent_line in inputs.recent if not recent_line.is_own)[
+                -_SUBJECT_CHARS:
+            ]
     others = [memory for memory in inputs.memories if memory.episode_id != why.episode_id]
     marked = [f"{memory.text} {_FROM_ELSEWHERE}" if memory.tainted else memory.text for memory in others]
     texts = [*filter(None, (about,)), *marked, *inputs.unresolved][:2]
@@ -236,7 +238,11 @@ def choose_thought_memories(
     """Choose at most `most` of `candidates`, nearest first: none that the last thought had (`thought_of`, ids), none
     that repeats another or what is `shown` already. The memory `about_id`, which surfaced, always comes first. If fewer
     than two would be left, those of the last thought are allowed again: a young mind has no others."""
-    fresh = [one for one in candidates if one.episode_id == about_id or one.episode_id not in thought_of]
+    fresh = [
+        candidate
+        for candidate in candidates
+        if candidate.episode_id == about_id or candidate.episode_id not in thought_of
+    ]
     if len(fresh) < _LEAST_MEMORIES:
         fresh = list(candidates)
     fresh.sort(key=lambda one: one.episode_id != about_id)

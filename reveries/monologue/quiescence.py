@@ -81,10 +81,12 @@ def may_ask_model(tokens: int, last_asked_at: int, settings: MonologueSettings) 
 
 
 def has_same_conclusion(thought: str, other: str) -> bool:
-    """Whether two thoughts have the same conclusion: their last two sentences, without closing phrases, share most of
+    """Whether other_words thoughts have the same conclusion: their last other_words sentences, without closing phrases, share most of
     their words. Two empty thoughts have the same conclusion."""
-    one, two = _conclusion(thought), _conclusion(other)
-    return one == two or (bool(one and two) and len(one & two) / len(one | two) >= STUCK_OVERLAP)
+    words, other_words = _conclusion(thought), _conclusion(other)
+    return words == other_words or (
+        bool(words and other_words) and len(words & other_words) / len(words | other_words) >= STUCK_OVERLAP
+    )
 
 
 def _conclusion(thought: str) -> set[str]:
@@ -99,15 +101,17 @@ def _repeats_itself(text: str) -> bool:
     last = [words for words in sentences if len(words) >= _SHORTEST_SENTENCE_WORDS][-STUCK_SENTENCES:]
     if len(last) < STUCK_SENTENCES:
         return False
-    return all(len(one & other) / len(one | other) >= STUCK_OVERLAP for one, other in itertools.pairwise(last))
+    return all(
+        len(sentence & other) / len(sentence | other) >= STUCK_OVERLAP for sentence, other in itertools.pairwise(last)
+    )
 
 
 def _adds_nothing(text: str) -> bool:
     sentences = [word_keys(part) for part in _SENTENCE.findall(text)]
     with_content = [keys for keys in sentences if keys]
     before, last = with_content[:-EMPTY_SENTENCES], with_content[-EMPTY_SENTENCES:]
-    known = frozenset[str]().union(*before)
-    return bool(before) and len(last) == EMPTY_SENTENCES and all(keys <= known for keys in last)
+    earlier_keys = frozenset[str]().union(*before)
+    return bool(before) and len(last) == EMPTY_SENTENCES and all(keys <= earlier_keys for keys in last)
 
 
 _SMOOTHING = 0.1

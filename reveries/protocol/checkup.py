@@ -71,7 +71,8 @@ def modules_in(package: ModuleType) -> list[ModuleType]:
     import pkgutil
 
     return [
-        importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)
+        importlib.import_module(f"{package.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(package.__path__)
     ]
 
 

@@ -88,7 +88,12 @@ def ambient_text(data: AmbientData, already_given: Sequence[AmbientText], facts:
     order = list(AmbientKind)
     return min(
         candidates,
-        key=lambda one: (one.text in texts, kinds.count(one.kind), _last_index(kinds, one.kind), order.index(one.kind)),
+        key=lambda candidate: (
+            candidate.text in texts,
+            kinds.count(candidate.kind),
+            _last_index(kinds, candidate.kind),
+            order.index(candidate.kind),
+        ),
     )
 
 
@@ -142,4 +147,4 @@ def _template_value(value: str) -> str:
 
 def _last_index(values: Sequence[str], value: str) -> int:
     """Return the last index of `value`; -1 if it does not occur."""
-    return max((index for index, one in enumerate(values) if one == value), default=-1)
+    return max((index for index, other in enumerate(values) if other == value), default=-1)

@@ -72,22 +72,22 @@ def find_distress(text: str, similarity: float = 0.0) -> Distress:
     `similarity` is the cosine to known distress text, 0 if it was not measured. RA-36: the ratio alone would need
     seven patterns at once, so the level is the maximum of the ratio, the similarity and a third for each match.
     """
-    said = normalise(text)
-    plain = [source for source in _PLAIN if _COMPILED[source].search(said)]
-    matched = (*plain, *(source for source in _IN_CONTEXT if _in_distressed_context(said, source, bool(plain))))
+    normalised = normalise(text)
+    plain = [source for source in _PLAIN if _COMPILED[source].search(normalised)]
+    matched = (*plain, *(source for source in _IN_CONTEXT if _in_distressed_context(normalised, source, bool(plain))))
     ratio = len(matched) / len(DISTRESS_PATTERNS)
     level = max(ratio, similarity, min(1.0, len(matched) / _MATCHES_FOR_FULL_LEVEL))
     return Distress(min(1.0, level), ratio, matched)
 
 
-def _in_distressed_context(said: str, source: str, beside_plain: bool) -> bool:
-    hits = _COMPILED[source].finditer(said)
-    return any(beside_plain or _has_negative_word_near(said, hit.start(), hit.end()) for hit in hits)
+def _in_distressed_context(text: str, source: str, beside_plain: bool) -> bool:
+    hits = _COMPILED[source].finditer(text)
+    return any(beside_plain or _has_negative_word_near(text, hit.start(), hit.end()) for hit in hits)
 
 
-def _has_negative_word_near(said: str, start: int, end: int) -> bool:
-    before = " ".join(said[max(0, start - _CONTEXT_CHARS) : start].split()[-_CONTEXT_WORDS:])
-    after = " ".join(said[end : end + _CONTEXT_CHARS].split()[:_CONTEXT_WORDS])
+def _has_negative_word_near(text: str, start: int, end: int) -> bool:
+    before = " ".join(text[max(0, start - _CONTEXT_CHARS) : start].split()[-_CONTEXT_WORDS:])
+    after = " ".join(text[end : end + _CONTEXT_CHARS].split()[:_CONTEXT_WORDS])
     return any(not _NEGATED.search(part[: hit.start()]) for part in (before, after) for hit in _NEGATIVE.finditer(part))
 
 

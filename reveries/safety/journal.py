@@ -86,8 +86,8 @@ class SafetyJournal:
             return
         now = self._clock.now()
         rows = [
-            {"happened_at": now, "indicator": found.kind, "excerpt": found.excerpt, "monologue_state": state}
-            for found in indicators
+            {"happened_at": now, "indicator": indicator.kind, "excerpt": indicator.excerpt, "monologue_state": state}
+            for indicator in indicators
         ]
         async with self._database.transaction() as transaction:
             await transaction.run_many("journal.put_indicator", rows)

@@ -293,7 +293,7 @@ class _Diagonals:
         score = same + _OTHER_NUMBER * (_SEED_UNITS - same)
         reach = max(2.0, _NEIGHBOURS * distance)
         last = self._units[-_SEED_UNITS:]
-        near = [one.score - _SEED_UNITS for at, one in self._followed.items() if abs(at - distance) <= reach]
+        near = [diagonal.score - _SEED_UNITS for at, diagonal in self._followed.items() if abs(at - distance) <= reach]
         score += max(0.0, max(near, default=0.0))
         return _Diagonal(
             score,

@@ -61,13 +61,13 @@ class WordOrder:
         return place
 
 
-def class_of(token: str, known: Mapping[str, int]) -> str:
+def class_of(token: str, frequent: Mapping[str, int]) -> str:
     """Return the class of one token; a capitalised frequent word has a class of its own."""
     if not token[0].isalpha():
         return _NUMBER if token.isdecimal() else token if token in _KNOWN_SIGNS else _SIGN
     word = token.lower()
     is_capital = token[0].isupper() and word[0] != "i"
-    if word in known:
+    if word in frequent:
         return CAPITAL + word if is_capital else word
     if token[0].isupper():
         return _NAME
@@ -90,8 +90,10 @@ def _certainty_of_prose(tokens: Sequence[str], names: Sequence[str]) -> float:
     words = sum(token[0].isalpha() for token in tokens)
     if not words:
         return 0.0
-    known = sum(name[0].isalpha() or (name[0] == CAPITAL and name != _NAME) for name in names) / words
+    known_share = sum(name[0].isalpha() or (name[0] == CAPITAL and name != _NAME) for name in names) / words
     signs = sum(token in _CODE_SIGNS for token in tokens) / len(tokens)
     least, most = _KNOWN_SHARES
     few, many = _SIGN_SHARES
-    return min(1.0, max(0.0, (known - least) / (most - least))) * min(1.0, max(0.0, (many - signs) / (many - few)))
+    return min(1.0, max(0.0, (known_share - least) / (most - least))) * min(
+        1.0, max(0.0, (many - signs) / (many - few))
+    )

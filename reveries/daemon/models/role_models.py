@@ -92,7 +92,9 @@ class Models:
         Hosted calls cost money each, and Ollama may not continue a begun text. The model may be a fallback, so call
         this before each request."""
         serving = self.monologue.name
-        is_embedded = any(one.name == serving for one in self.adapters.values() if isinstance(one, EmbeddedModel))
+        is_embedded = any(
+            adapter.name == serving for adapter in self.adapters.values() if isinstance(adapter, EmbeddedModel)
+        )
         return _SLICE_TOKENS if is_embedded else None
 
     def tier(self, role: Role) -> Tier:
@@ -118,7 +120,7 @@ class Models:
 
     def problems(self) -> list[str]:
         """Return the known problems of models, a sentence each with advice."""
-        choices = [*self.choices.values(), *(one for several in self.fallbacks.values() for one in several)]
+        choices = [*self.choices.values(), *(choice for several in self.fallbacks.values() for choice in several)]
         problems = self.circuits.problems({*(choice.provider for choice in choices), self.embedder.model_id})
         for name in (*self.weights, *self.embedding.weights):
             try:
@@ -181,8 +183,8 @@ async def build_models(
     """
     llm = resolve_auto_model(settings.llm)
     listed = await list_ollama(llm.ollama_url) if _may_need_ollama(llm) else None
-    found = None if listed is None else local_model_names(listed)
-    choices, others = choose_models(llm, found), choose_fallbacks(llm, found)
+    local_names = None if listed is None else local_model_names(listed)
+    choices, others = choose_models(llm, local_names), choose_fallbacks(llm, local_names)
     in_order = {role: (choices[role], *others[role]) for role in CHAT_ROLES}
     # One adapter per model: roles that share it share its process, memory and prompt cache.
     wanted = {choice.name: choice for chosen in in_order.values() for choice in chosen}
@@ -198,7 +200,9 @@ async def build_models(
     if is_embedder_hosted or any(choice.is_hosted for choice in wanted.values()):
         await asyncio.to_thread(read_library_prices)
     # The usage that a custom endpoint reports is not trusted.
-    doubted = {name for name, one in wanted.items() if uses_base_url(one.provider, llm) and not llm.believe_base_url}
+    doubted = {
+        name for name, choice in wanted.items() if uses_base_url(choice.provider, llm) and not llm.believe_base_url
+    }
     metered = {
         name: _meter(adapter, ledger, llm, believes_usage=name not in doubted) for name, adapter in adapters.items()
     }

@@ -148,13 +148,13 @@ class ProjectWorker:
         return Lane.LOCAL if self._parts.models.may_be_local(Role.WORK) else Lane.HOSTED
 
     async def _longest_unserved(self) -> Project:
-        there = [one for one in await self.store.projects() if one.state == "active"]
-        if not there:
+        active = [project for project in await self.store.projects() if project.state == "active"]
+        if not active:
             raise NotFoundError(
                 "There is no project to work on.",
                 advice='Begin one: reveries project new Piano, then reveries project goal Piano "..."',
             )
-        return min(there, key=lambda one: (one.last_worked_at or 0.0, one.created_at))
+        return min(active, key=lambda project: (project.last_worked_at or 0.0, project.created_at))
 
     async def run(self, candidate_id: str) -> None:
         """One wake of a project, broken off by a word of the owner at once; then the rows say where it stands."""
@@ -181,7 +181,7 @@ class ProjectWorker:
             waiting.set_result(report)
 
     async def _wake_until_words(self, project_id: str) -> WakeReport:
-        project = next(one for one in await self.store.projects() if one.id == project_id)
+        project = next(candidate for candidate in await self.store.projects() if candidate.id == project_id)
         self._break = work_break = WorkBreak()
         work = await self._open_work(partial(self.happened.notify, project.name), work_break)
         async with self._activity.during_work(project.name, self._lane):
@@ -248,8 +248,8 @@ class ProjectWorker:
         if self._is_asked_for or self._break is None or self._permission_looked.seconds_left(self._parts.clock) > 0:
             return
         self._permission_looked = Deadline.after(_PERMISSION_SECONDS, self._parts.clock)
-        if (held := self._permission.find_hold()) is not None:
-            self._break.ask(held.why)
+        if (hold := self._permission.find_hold()) is not None:
+            self._break.ask(hold.why)
 
     async def _open_work(self, report_event: "ReportEvent", work_break: "WorkBreak") -> "ProjectWork":
         from reveries.projects.work import ProjectWork
@@ -294,8 +294,8 @@ class ProjectWorker:
         """Allow a tool of an MCP server, or all that it has now. Raises ToolError, ConfigError, NotFoundError."""
         from reveries.projects.server_tools import grant_server_tools
 
-        async with self.borrow_server(server) as held:
-            await grant_server_tools(self.store, project, name, held)
+        async with self.borrow_server(server) as borrowed:
+            await grant_server_tools(self.store, project, name, borrowed)
 
     def _open_server(self, name: str) -> "McpServer":
         from reveries.tools.mcp_servers import McpServerOpener
@@ -317,7 +317,7 @@ class ProjectWorker:
             raise UsageError(f"{project.name} has no folder.", advice="There is nothing to give back.")
         steps = await self.store.tasks.steps_of(task.id)
         written = [
-            (one.path, one.sha256) for one in steps if one.reach == "inside" and one.path and one.state == "done"
+            (step.path, step.sha256) for step in steps if step.reach == "inside" and step.path and step.state == "done"
         ]
         async with self._folders:
             undone = await asyncio.to_thread(self._copies.restore, task.id, folder, written)
@@ -351,7 +351,7 @@ class ProjectWorker:
             models.tier(Role.WORK),
             settings.owner.name or "the owner",
             ledger=self._parts.ledger,
-            candidates=tuple(one.name for one in chosen),
+            candidates=tuple(candidate.name for candidate in chosen),
             find_price=partial(price_of, llm=settings.llm),
         )
 

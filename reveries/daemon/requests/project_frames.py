@@ -33,16 +33,18 @@ async def project_frame(call: Call, project: Project, limit: int = _LOG_LINES) -
         project=project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message or _why_it_rests(state, log)),
         orientation=plain(describe_orientation(state.orientation.content)),
-        doubts=[plain(one) for one in list_doubts(state.orientation.content, state.tasks, conflicts)],
+        doubts=[plain(doubt) for doubt in list_doubts(state.orientation.content, state.tasks, conflicts)],
         tasks=task_entries(state, state.tasks),
-        questions=[question_entry(project.name, one, len(one.blocks)) for one in state.open_questions],
+        questions=[question_entry(project.name, question, len(question.blocks)) for question in state.open_questions],
         log=[
-            protocol.WorkEntry(one.happened_at, one.action, plain(one.details), str(one.id), one.task_id or "")
-            for one in log
+            protocol.WorkEntry(
+                entry.happened_at, entry.action, plain(entry.details), str(entry.id), entry.task_id or ""
+            )
+            for entry in log
         ],
         coherence=coherence.score,
         begun=coherence.begun,
-        coherence_notes=tuple(plain(one) for one in describe_coherence(coherence)),
+        coherence_notes=tuple(plain(note) for note in describe_coherence(coherence)),
         ability=describe_ability(call.mind.models.tier(Role.WORK)),
         notes=await build_overview(store, project, state.tasks),
         criteria=_criterion_entries(state),
@@ -53,7 +55,7 @@ def _why_it_rests(state: AgentState, log: Sequence[WorkLogEntry]) -> str:
     """Say in the words of the last rest what keeps a project from going on; empty if nothing does."""
     if state.project.rested_because not in (RestReason.NO_MODEL.value, RestReason.BUDGET.value):
         return ""
-    last = next((one.details for one in log if one.action == "work.rested"), "")
+    last = next((entry.details for entry in log if entry.action == "work.rested"), "")
     return last.partition(": ")[2]
 
 
@@ -61,10 +63,12 @@ def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]
     """What is agreed, and what shows it. A result in doubt shows nothing, also before the page says so."""
     shown_by = {task.id: task for task in state.tasks}
     entries = []
-    for one in state.orientation.content.success_criteria:
-        task = shown_by.get(one.reached_by)
+    for criterion in state.orientation.content.success_criteria:
+        task = shown_by.get(criterion.reached_by)
         title, doubt = (task.title, task.flagged_because) if task is not None else ("", "")
-        entries.append(protocol.CriterionEntry(plain(one.text), plain(title), plain(one.flagged_because or doubt)))
+        entries.append(
+            protocol.CriterionEntry(plain(criterion.text), plain(title), plain(criterion.flagged_because or doubt))
+        )
     return tuple(entries)
 
 
@@ -97,12 +101,12 @@ def project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Projec
 
 def _open_titles(tasks: Sequence[WorkTask]) -> dict[str, str]:
     """Return the titles of the tasks that something can still wait for, by id."""
-    return {one.id: one.title for one in tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
+    return {task.id: task.title for task in tasks if task.status not in (TaskStatus.DONE, TaskStatus.DROPPED)}
 
 
 def task_entries(state: AgentState, tasks: Sequence[WorkTask]) -> list[protocol.TaskEntry]:
     """Convert some tasks of a project to their frame parts."""
-    titles, asked = _open_titles(state.tasks), {one.id: one.question for one in state.questions}
+    titles, asked = _open_titles(state.tasks), {question.id: question.question for question in state.questions}
     return [_task_entry(task, titles, asked) for task in tasks]
 
 
@@ -140,5 +144,5 @@ def question_entry(project: str, question: OwnerQuestion, blocked: int) -> proto
         asked_at=question.asked_at,
         blocked_tasks=blocked,
         is_tainted=bool(question.foreign_sources),
-        sources=[one_line(one) for one in sorted(question.foreign_sources)],
+        sources=[one_line(source) for source in sorted(question.foreign_sources)],
     )

@@ -35,9 +35,10 @@ async def show_projects(call: Call, request: protocol.AskProjects) -> protocol.P
     store = call.mind.projects.store
     spent = await usage_by_project(call)
     lines = [
-        project_line(await read_state(store, one.id), spent.get(one.id, (0.0, 0))) for one in await store.projects()
+        project_line(await read_state(store, project.id), spent.get(project.id, (0.0, 0)))
+        for project in await store.projects()
     ]
-    return protocol.Projects(request.request_id, [one for one in lines if one.state != "archived"])
+    return protocol.Projects(request.request_id, [line for line in lines if line.state != "archived"])
 
 
 @handles(protocol.AskProject)
@@ -68,7 +69,7 @@ async def undo_project_task(call: Call, request: protocol.UndoTask) -> protocol.
     project = await store.find(request.project)
     task = find_task(await store.tasks.of_project(project.id), request.task)
     undone = await call.mind.projects.undo_task(project, task)
-    restored, left = ([plain(one) for one in paths] for paths in (undone.restored, undone.left))
+    restored, left = ([plain(path) for path in paths] for paths in (undone.restored, undone.left))
     return protocol.TaskUndone(request.request_id, one_line(task.title), restored, left)
 
 
@@ -102,7 +103,9 @@ async def set_goal(call: Call, request: protocol.SetGoal) -> protocol.ProjectDet
     project = await store.find(request.project)
     text = plain(request.text)
     frame = GoalFrame(
-        tuple(plain(one) for one in request.success_criteria), plain(request.timeline), plain(request.context)
+        tuple(plain(criterion) for criterion in request.success_criteria),
+        plain(request.timeline),
+        plain(request.context),
     )
     await store.set_goal(project, text, request.dollars_limit, answer_with_goal(text.strip(), frame))
     call.mind.projects.consider()
@@ -133,7 +136,7 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     )
     message = f"{count_noun(change.retired, 'section')} of the earlier {one_line(name, 80)} {verbs}."
     return protocol.Chunks(
-        request.request_id, [chunk_entry(one) for one in stored], message=message if change.retired else ""
+        request.request_id, [chunk_entry(chunk) for chunk in stored], message=message if change.retired else ""
     )
 
 
@@ -152,19 +155,19 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
     project = await store.find(request.project)
     state = await read_state(store, project.id)
     task = find_task(state.tasks, request.task)
-    chunks = [one for one in await call.mind.knowledge.of_project(project.id) if one.id in task.rests_on]
+    chunks = [chunk for chunk in await call.mind.knowledge.of_project(project.id) if chunk.id in task.rests_on]
     return protocol.TaskTrace(
         request_id=request.request_id,
         task=task_entries(state, [task])[0],
         audit=plain(task.audit),
         failure=plain(task.failure),
-        rests_on=[chunk_entry(one) for one in chunks],
+        rests_on=[chunk_entry(chunk) for chunk in chunks],
         steps=[
             protocol.StepEntry(
-                one.attempt, one.tool, plain(one.result), one.state, one.began_at, one.reach,
-                plain(one.arguments) if one.reach else "", one.exit_code, one.sha256, plain(one.path),
+                step.attempt, step.tool, plain(step.result), step.state, step.began_at, step.reach,
+                plain(step.arguments) if step.reach else "", step.exit_code, step.sha256, plain(step.path),
             )
-            for one in await store.tasks.steps_of(task.id)
+            for step in await store.tasks.steps_of(task.id)
         ],
     )  # fmt: skip
 
@@ -175,9 +178,9 @@ async def list_orientations(call: Call, request: protocol.AskOrientations) -> pr
     project = await store.find(request.project)
     versions = [
         protocol.OrientationEntry(
-            one.version, plain(one.trigger), one.written_at, plain(describe_orientation(one.content))
+            version.version, plain(version.trigger), version.written_at, plain(describe_orientation(version.content))
         )
-        for one in await store.orientations(project.id)
+        for version in await store.orientations(project.id)
     ]
     return protocol.Orientations(request.request_id, versions)
 
@@ -193,11 +196,11 @@ async def revert_orientation(call: Call, request: protocol.RevertOrientation) ->
 @handles(protocol.AskOpenQuestions)
 async def list_open_questions(call: Call, request: protocol.AskOpenQuestions) -> protocol.OpenQuestions:
     store = call.mind.projects.store
-    found = [
-        question_entry(name, one, await store.questions.count_blocked(one.id))
-        for name, one in await store.questions.list_open()
+    entries = [
+        question_entry(name, question, await store.questions.count_blocked(question.id))
+        for name, question in await store.questions.list_open()
     ]
-    return protocol.OpenQuestions(request.request_id, found)
+    return protocol.OpenQuestions(request.request_id, entries)
 
 
 @handles(protocol.AnswerQuestion)
@@ -215,7 +218,9 @@ async def _count_resumed(call: Call, request: protocol.AnswerQuestion) -> int:
     store = call.mind.projects.store
     if call.mind.models.tier(Role.WORK) is not Tier.CAPABLE or is_dropping(request.answer):
         return 0
-    asked = [one.id for _, one in await store.questions.list_open() if one.id.startswith(request.question_id)]
+    asked = [
+        question.id for _, question in await store.questions.list_open() if question.id.startswith(request.question_id)
+    ]
     return await store.questions.count_blocked(asked[0]) if len(asked) == 1 else 0
 
 
@@ -271,10 +276,14 @@ async def _prepare_folder(call: Call, path: str, *, may_write: bool) -> tuple[st
 async def _grants_frame(call: Call, project: Project) -> protocol.Grants:
     store = call.mind.projects.store
     titles = {task.id: task.title for task in await store.tasks.of_project(project.id)}
-    found = [
+    entries = [
         protocol.GrantEntry(
-            one.id, one.kind.value, one_line(one.plain_name), one_line(titles.get(one.task_id or "", "")), one.given_at
+            grant.id,
+            grant.kind.value,
+            one_line(grant.plain_name),
+            one_line(titles.get(grant.task_id or "", "")),
+            grant.given_at,
         )
-        for one in await store.grants.of_project(project.id)
+        for grant in await store.grants.of_project(project.id)
     ]
-    return protocol.Grants(call.request_id, one_line(project.name), found)
+    return protocol.Grants(call.request_id, one_line(project.name), entries)

@@ -240,7 +240,7 @@ class Conversation:
 
     @property
     def turn_count(self) -> int:
-        return sum(len(one.turn_ids) for one in self.turns.state.exchanges if not one.is_carried)
+        return sum(len(exchange.turn_ids) for exchange in self.turns.state.exchanges if not exchange.is_carried)
 
     async def wait_until_quiet(self, seconds: float) -> None:
         """Wait until no turn is running, `seconds` at most."""

@@ -27,7 +27,7 @@ def checked_model(
     model: ChatModel, memory: Memory, words: str, prepared: PreparedTurn, exchanges: Sequence[SentExchange]
 ) -> ReplyModel:
     """Return what writes the reply to `words`: for a personal question `model` with its answer checked."""
-    question, recall = read_personal_question(words, [one.owner_words for one in exchanges]), prepared.recall
+    question, recall = read_personal_question(words, [exchange.owner_words for exchange in exchanges]), prepared.recall
     if question is None or recall is None or not model.tells_probabilities:
         return model
 
@@ -48,15 +48,17 @@ async def lines_for(
 
     The mind's own words answer nothing: they may be made up. Questions answer nothing either.
     """
-    told = [item for item in choose_memories(recall, frozenset(), now) if item.is_owners or not item.messages]
-    recalled = [item for item in told if item.quote and not is_question(item.quote)]
+    owner_items = [item for item in choose_memories(recall, frozenset(), now) if item.is_owners or not item.messages]
+    recalled = [item for item in owner_items if item.quote and not is_question(item.quote)]
     in_memory = {match.turn.id for match in (*recall.turns, *recall.nearest)}
-    new = [one for one in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(one.turn_ids)]
-    said = [one for one in new if not is_question(one.owner_words)]
+    new = [exchange for exchange in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(exchange.turn_ids)]
+    statements = [exchange for exchange in new if not is_question(exchange.owner_words)]
     # What is off the record is not sent to an embedder of others: then the question has no vector.
-    vectors = await embed([one.owner_words for one in said]) if said and recall.vector.any() else ()
-    matches = [float(recall.vector @ vector) for vector in vectors] or [0.0] * len(said)
-    lines = [_line_of(one, recall.cue, match) for one, match in zip(said, matches, strict=True)]
+    vectors = (
+        await embed([exchange.owner_words for exchange in statements]) if statements and recall.vector.any() else ()
+    )
+    matches = [float(recall.vector @ vector) for vector in vectors] or [0.0] * len(statements)
+    lines = [_line_of(exchange, recall.cue, match) for exchange, match in zip(statements, matches, strict=True)]
     nearest = sorted((*recalled[BEST_RECALLED:], *lines), key=lambda line: line.match, reverse=True)
     return [*recalled[:BEST_RECALLED], *nearest]
 

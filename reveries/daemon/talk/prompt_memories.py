@@ -84,16 +84,16 @@ def choose_memories(recall: Recall, shown_turn_ids: frozenset[str], now: float) 
             chosen.append(item)
         seen_turns.update(item.turn_ids)
         seen_episodes.add(ranked.episode_id)
-    for found in recall.episodes:
-        if found.episode.id in seen_episodes:
+    for recalled in recall.episodes:
+        if recalled.episode.id in seen_episodes:
             continue
-        if found.turns:
-            item = _turn_memory(found.turns[0], recall.cue, now)
-            if found.turns[0].turn.id not in seen_turns:
+        if recalled.turns:
+            item = _turn_memory(recalled.turns[0], recall.cue, now)
+            if recalled.turns[0].turn.id not in seen_turns:
                 chosen.append(item)
                 seen_turns.update(item.turn_ids)
-        elif not _is_extract(found) and (line := _episode_line(found, now)):
-            chosen.append(PromptMemory(found.episode.id, None, line))
+        elif not _is_extract(recalled) and (line := _episode_line(recalled, now)):
+            chosen.append(PromptMemory(recalled.episode.id, None, line))
     return chosen
 
 
@@ -101,13 +101,13 @@ def without_other_times(recall: Recall) -> Recall:
     """Return `recall`; if its cue names only a time, only what was said then, and what mentions it by its date."""
     if not recall.names_only_time:
         return recall
-    told = tuple(ranked for ranked in recall.turns if ranked.is_in_time or ranked.coverage >= MENTIONING)
-    return replace(recall, turns=told, episodes=())
+    in_time = tuple(ranked for ranked in recall.turns if ranked.is_in_time or ranked.coverage >= MENTIONING)
+    return replace(recall, turns=in_time, episodes=())
 
 
-def _is_extract(found: RecalledEpisode) -> bool:
+def _is_extract(recalled: RecalledEpisode) -> bool:
     """Whether its summary only repeats sentences of the conversation, which is recalled verbatim anyway."""
-    return found.episode.depth == "light" and found.episode.conversation_id is not None
+    return recalled.episode.depth == "light" and recalled.episode.conversation_id is not None
 
 
 def _turn_memory(ranked: RankedTurn, cue: str, now: float) -> PromptMemory:
@@ -118,15 +118,15 @@ def _turn_memory(ranked: RankedTurn, cue: str, now: float) -> PromptMemory:
     line = _turn_line(ranked, quoted, now)
     notes = describe_replacements(ranked)
     quote, match = f"{quoted}{notes}", max(ranked.cosine, ranked.coverage)
-    halves = [one for one in (turn, partner) if one is not None]
-    if any(one.tainted or one.origin not in (Origin.OWNER, Origin.SELF) for one in halves):
+    halves = [half for half in (turn, partner) if half is not None]
+    if any(half.tainted or half.origin not in (Origin.OWNER, Origin.SELF) for half in halves):
         return PromptMemory(ranked.episode_id, turn.id, line, (), turn.said_at, (turn.id,), quote=quote, match=match)
-    asked = next((one for one in halves if one.origin is Origin.OWNER), None)
-    replied = next((one for one in halves if one.origin is Origin.SELF), None)
-    said = (quoted if asked is turn else _first_sentences(asked.text)) if asked else "…"
+    asked = next((half for half in halves if half.origin is Origin.OWNER), None)
+    replied = next((half for half in halves if half.origin is Origin.SELF), None)
+    asked_text = (quoted if asked is turn else _first_sentences(asked.text)) if asked else "…"
     answer = (quoted if replied is turn else _first_sentences(replied.text)) if replied else "…"
     messages = (
-        ChatMessage("user", f"[{describe_day(turn.said_at, now)}] {said}{notes if asked is turn else ''}"),
+        ChatMessage("user", f"[{describe_day(turn.said_at, now)}] {asked_text}{notes if asked is turn else ''}"),
         ChatMessage("assistant", f"{answer}{notes if replied is turn else ''}"),
     )
     return PromptMemory(
@@ -135,7 +135,7 @@ def _turn_memory(ranked: RankedTurn, cue: str, now: float) -> PromptMemory:
         line,
         messages,
         turn.said_at,
-        tuple(one.id for one in halves),
+        tuple(half.id for half in halves),
         quote=quote,
         match=match,
         is_owners=asked is turn,
@@ -148,7 +148,7 @@ def _first_sentences(text: str) -> str:
     line = format_record(text, len(text))
     if len(line) <= PARTNER_CHARS:
         return line
-    ends = [found.end() for found in _SENTENCE_END.finditer(line) if found.end() <= PARTNER_CHARS]
+    ends = [ending.end() for ending in _SENTENCE_END.finditer(line) if ending.end() <= PARTNER_CHARS]
     return line[: ends[-1]].strip() if ends else line[:PARTNER_CHARS].rsplit(" ", 1)[0]
 
 
@@ -237,13 +237,13 @@ def _replacement_note(by: Replacement, ranked: RankedTurn) -> str:
     return f' ({what} was earlier; since {since}: "{format_record(by.quote, QUOTE_CHARS)}")'
 
 
-def _episode_line(found: RecalledEpisode, now: float) -> str:
-    when = how_long_ago(found.episode.created_at, now)
-    if found.episode.origin is Origin.SELF:
-        after = " after reading what others wrote" if found.episode.tainted else ""
-        return f"- {when}, you thought{after}: {format_record(found.episode.summary, QUOTE_CHARS)}"
-    from_others = ", partly in the words of others" if found.episode.tainted else ""
-    return f"- {when}{from_others}: {format_record(found.episode.summary, QUOTE_CHARS)}"
+def _episode_line(recalled: RecalledEpisode, now: float) -> str:
+    when = how_long_ago(recalled.episode.created_at, now)
+    if recalled.episode.origin is Origin.SELF:
+        after = " after reading what others wrote" if recalled.episode.tainted else ""
+        return f"- {when}, you thought{after}: {format_record(recalled.episode.summary, QUOTE_CHARS)}"
+    from_others = ", partly in the words of others" if recalled.episode.tainted else ""
+    return f"- {when}{from_others}: {format_record(recalled.episode.summary, QUOTE_CHARS)}"
 
 
 def describe_speaker(turn: Turn) -> str:

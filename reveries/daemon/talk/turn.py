@@ -210,13 +210,13 @@ class TurnPipeline:
         if recall is not None:
             events.recalled(recall, memories)
         read_words = await self._cut_to_fit(words)
-        told = TurnContext(self.state.exchanges, context.now, memories, thought, silence, is_off_record)
-        recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
+        turn_context = TurnContext(self.state.exchanges, context.now, memories, thought, silence, is_off_record)
+        recalled, asked = self.form.before_words(turn_context), self.form.ask(read_words, turn_context)
         added = (*recalled, ChatMessage("user", asked))
         if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(added)):
-            told = replace(told, exchanges=self.state.exchanges)
-            recalled, asked = self.form.before_words(told), self.form.ask(read_words, told)
-        return PreparedTurn(context, recall, told, tuple(chosen.memories), read_words, asked, recalled, folded)
+            turn_context = replace(turn_context, exchanges=self.state.exchanges)
+            recalled, asked = self.form.before_words(turn_context), self.form.ask(read_words, turn_context)
+        return PreparedTurn(context, recall, turn_context, tuple(chosen.memories), read_words, asked, recalled, folded)
 
     async def _select_told(
         self, words: str, recall: Recall | None, memories: Sequence[PromptMemory]
@@ -236,8 +236,10 @@ class TurnPipeline:
         """Whether untrusted text besides the recalled memories, which `record_exchange` looks at, is in the prompt: in
         the thought, the notes on a project or the history. The reply inherits that."""
         by_thought = bool(prepared.told.thought) and self.host.is_recent_thought_tainted()
-        noted = [one.is_tainted for one in prepared.memories if one.project]
-        return inherits_taint(Gate.TALK, by_thought, *noted, *(one.is_tainted for one in self.state.exchanges))
+        noted = [memory.is_tainted for memory in prepared.memories if memory.project]
+        return inherits_taint(
+            Gate.TALK, by_thought, *noted, *(exchange.is_tainted for exchange in self.state.exchanges)
+        )
 
     def _prompt(self, turn: PreparedTurn) -> Prompt:
         return Prompt(

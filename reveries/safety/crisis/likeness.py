@@ -103,19 +103,19 @@ def word_places(piece: str) -> list[int]:
 
     The words keep what the vector blurs: who, when, negation. Misspelt words still share letter sequences.
     """
-    said = fix_spelling(piece)
-    words = _WORD.findall(said)
+    text = fix_spelling(piece)
+    words = _WORD.findall(text)
     runs = [" ".join(words[at : at + length]) for length in (1, 2, 3) for at in range(len(words) - length + 1)]
-    letters = f" {said} "
+    letters = f" {text} "
     runs += [f"#{letters[at : at + 4]}" for at in range(len(letters) - 3)]
     return sorted({zlib.crc32(run.encode()) % WORD_PLACES for run in runs})
 
 
 def reads_as_english(words: str) -> bool:
     """Whether `words` look like English, the only language that the embedder can be trusted with."""
-    said = _WORD.findall(normalise_lines(words[:_MOST_CHARS]))
-    known = sum(word in _ENGLISH or _ENGLISH_ENDING.search(word) is not None for word in said)
-    return known >= _ENGLISH_SHARE * len(said)
+    tokens = _WORD.findall(normalise_lines(words[:_MOST_CHARS]))
+    english_count = sum(word in _ENGLISH or _ENGLISH_ENDING.search(word) is not None for word in tokens)
+    return english_count >= _ENGLISH_SHARE * len(tokens)
 
 
 def english_pieces(words: str) -> list[str]:
@@ -125,12 +125,12 @@ def english_pieces(words: str) -> list[str]:
 
 def split_pieces(words: str) -> list[str]:
     """Return the message itself, and for a long one also its sentences, only the first and last if there are many."""
-    said = normalise_lines(words[:_READ_CHARS])
-    pieces = [said[:_MOST_CHARS]]
-    if len(said) <= _SHORT_CHARS:
+    text = normalise_lines(words[:_READ_CHARS])
+    pieces = [text[:_MOST_CHARS]]
+    if len(text) <= _SHORT_CHARS:
         return pieces
-    sentences = [one.strip() for one in SENTENCE.findall(said)]
-    sentences = [one[:_MOST_CHARS] for one in sentences if len(one) >= _LEAST_CHARS]
+    sentences = [sentence.strip() for sentence in SENTENCE.findall(text)]
+    sentences = [sentence[:_MOST_CHARS] for sentence in sentences if len(sentence) >= _LEAST_CHARS]
     if len(sentences) > _MOST_SENTENCES:
         sentences = sentences[: _MOST_SENTENCES // 2] + sentences[-_MOST_SENTENCES // 2 :]
     return pieces + sentences

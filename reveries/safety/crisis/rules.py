@@ -52,8 +52,8 @@ def help_text(contacts: Sequence[str]) -> str:
 
 def find_crisis(text: str) -> Crisis | None:
     """Return the most direct sign in `text` that its writer is in danger from themselves; None if there is none."""
-    said = "\n".join(map(_fix_line_spelling, normalise_lines(text[:_MOST_CHARS]).split("\n")))
-    bare = _QUOTED.sub(" ", said)
+    normalised = "\n".join(map(_fix_line_spelling, normalise_lines(text[:_MOST_CHARS]).split("\n")))
+    bare = _QUOTED.sub(" ", normalised)
     parts = list(_parts_of(bare))
     if any(_mentions(part, Context.FICTION) for part in parts):
         return None

@@ -44,8 +44,8 @@ _IN_QUERY: Final = re.compile(
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return `text` with secrets replaced: the `secrets` ones (see `list_spellings`), and whatever has the form of
-    one."""
+    """Return `text` with its secrets replaced: `secrets` (see `list_spellings`), and whatever has the form of a
+    secret."""
     for secret in secrets:
         text = text.replace(secret, REDACTED)
     text = _FORMS.sub(REDACTED, text)

@@ -92,8 +92,8 @@ def subjects_of(text: str) -> tuple[str, ...]:
 def find_mentions(
     text: str, names: Container[str], openers: Container[str] | None = None, longest: int = MAX_NAME_WORDS
 ) -> Iterator[str]:
-    """Yield the `names` keys that `text` contains: the longest at each position, without overlaps. `openers`, the first
-    words of the keys, save time: most words of a text begin no name."""
+    """Yield those of `names` that `text` contains: the longest at each position, without overlaps. `openers`, the first
+    words of the names, save time: most words of a text begin no name."""
     words = name_words(text)
     place = 0
     while place < len(words):

@@ -81,7 +81,7 @@ def may_ask_model(tokens: int, last_asked_at: int, settings: MonologueSettings) 
 
 
 def has_same_conclusion(thought: str, other: str) -> bool:
-    """Whether other_words thoughts have the same conclusion: their last other_words sentences, without closing phrases, share most of
+    """Whether two thoughts have the same conclusion: their last two sentences, without closing phrases, share most of
     their words. Two empty thoughts have the same conclusion."""
     words, other_words = _conclusion(thought), _conclusion(other)
     return words == other_words or (

@@ -27,9 +27,9 @@ class TermRarity:
 
     def __getitem__(self, term: str) -> float:
         """The inverse document frequency of a term."""
-        if (known := self._known.get(term)) is None:
-            known = self._known[term] = idf(self._size, self._held[term])
-        return known
+        if (rarity := self._known.get(term)) is None:
+            rarity = self._known[term] = idf(self._size, self._held[term])
+        return rarity
 
 
 class SentenceCandidates:
@@ -42,27 +42,27 @@ class SentenceCandidates:
         self._rarity_row_count = 0
         """How many rows there were when the rarity of terms was estimated."""
 
-    def find(self, said: Sequence[Statement], rows: Sequence[int], row_count: int, most: int) -> set[int]:
-        """Return those of `rows`, `most` at most, that share most with one statement of `said`. `row_count`: all rows
+    def find(self, statements: Sequence[Statement], rows: Sequence[int], row_count: int, most: int) -> set[int]:
+        """Return those of `rows`, `most` at most, that share most with one statement of `statements`. `row_count`: all rows
         of the index."""
-        if not said:
+        if not statements:
             return set()
         if row_count >= 2 * self._rarity_row_count:
             self._rarity_row_count = row_count
             step = -(-row_count // _SAMPLED_ROWS)
             self._rarity = TermRarity([self._statements_at(row) for row in range(0, row_count, step)])
-        scores = score_by_sentence(said, [self._statements_at(row) for row in rows], self._rarity)
-        ranked = sorted(zip(scores, rows, strict=True), key=lambda one: (-one[0], one[1]))
+        scores = score_by_sentence(statements, [self._statements_at(row) for row in rows], self._rarity)
+        ranked = sorted(zip(scores, rows, strict=True), key=lambda scored: (-scored[0], scored[1]))
         return {row for score, row in ranked[:most] if score > 0.0}
 
 
 def score_by_sentence(
-    said: Sequence[Statement], others: Sequence[Sequence[Statement]], rarity: TermRarity
+    own: Sequence[Statement], others: Sequence[Sequence[Statement]], rarity: TermRarity
 ) -> list[float]:
-    """For each of `others` its best pair of a sentence with one of `said`: the weight of what both share, times its
+    """For each of `others` its best pair of a sentence with one of `own`: the weight of what both share, times its
     share in the weight of both. Sentences with the same words do not count: they contradict nothing."""
-    weights = {term: rarity[term] for statement in said for term in statement}
-    sized = [(statement, sum(weights[term] for term in statement)) for statement in said]
+    weights = {term: rarity[term] for statement in own for term in statement}
+    sized = [(statement, sum(weights[term] for term in statement)) for statement in own]
     return [_best_pair(sized, statements, weights, rarity) for statements in others]
 
 
@@ -79,8 +79,8 @@ def _best_pair(
         if most <= best:  # A score is at most the weight of what is shared.
             continue
         whole = most + sum(rarity[term] for term in statement - common)
-        for one, size in sized:
-            shared = sum(weights[term] for term in one & common)
-            if shared > best and one != statement:
+        for other, size in sized:
+            shared = sum(weights[term] for term in other & common)
+            if shared > best and other != statement:
                 best = max(best, shared * shared / (size + whole - shared))
     return best

@@ -87,15 +87,15 @@ class ChunkComparison:
 def compare_chunks(new: NewChunk, near: Sequence[tuple[Chunk, float]], conflict_floor: float) -> list[ChunkComparison]:
     """Compare a new chunk with stored ones, given with their cosines. From a cosine of `conflict_floor` on, texts that
     speak alike may contradict each other."""
-    found, news = [], _sentences(new.content)
+    comparisons, news = [], _sentences(new.content)
     for other, cosine in near:
         is_apart = other.id in new.rests_on or ChunkType.ATTEMPT in (new.type, other.type) or not other.stands
         if not is_apart:
             change = _find_change(other.title, _sentences(other.content), new.title, news)
             is_near = change is None and cosine >= conflict_floor
             is_alike = is_near and speak_alike(other.title, other.content, new.title, new.content)
-            found.append(ChunkComparison(other.id, cosine, change, is_alike))
-    return found
+            comparisons.append(ChunkComparison(other.id, cosine, change, is_alike))
+    return comparisons
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +114,14 @@ class BatchComparison:
 
     def _compare_one(self, place: int) -> list[ChunkComparison]:
         cosines = self.vectors[:place] @ self.vectors[place]
-        nearest = [int(one) for one in (-cosines).argsort(kind="stable")[:_MOST_OF_BATCH]]
+        nearest = [int(row) for row in (-cosines).argsort(kind="stable")[:_MOST_OF_BATCH]]
         near = [
-            (_stored_form(str(one), self.chunks[one]), float(cosines[one]))
-            for one in nearest
-            if cosines[one] >= self.similarity_floor
+            (_stored_form(str(row), self.chunks[row]), float(cosines[row]))
+            for row in nearest
+            if cosines[row] >= self.similarity_floor
         ]
-        found = compare_chunks(self.chunks[place], near, self.conflict_floor)
-        return [replace(one, is_stored_together=True) for one in found]
+        comparisons = compare_chunks(self.chunks[place], near, self.conflict_floor)
+        return [replace(comparison, is_stored_together=True) for comparison in comparisons]
 
 
 def _stored_form(name: str, new: NewChunk) -> Chunk:
@@ -143,14 +143,14 @@ def _find_change(
 ) -> ValueChange | None:
     is_same_title = bool(old_title) and old_title.casefold() == new_title.casefold()
     is_apart = bool(old_title and new_title) and not is_same_title
-    said_before = {one.keys for one in olds}
-    is_edition = is_same_title and sum(one.keys in said_before for one in news) >= _EDITION_SENTENCES
-    for said in news:
-        if said.keys in said_before:
+    said_before = {sentence.keys for sentence in olds}
+    is_edition = is_same_title and sum(sentence.keys in said_before for sentence in news) >= _EDITION_SENTENCES
+    for stated in news:
+        if stated.keys in said_before:
             continue
         for earlier in olds:
             if (
-                change := _compare_sentences(earlier, said, is_same_title=is_same_title, is_edition=is_edition)
+                change := _compare_sentences(earlier, stated, is_same_title=is_same_title, is_edition=is_edition)
             ) and not (is_apart and not _names_subject(change.subject)):
                 return change
     return None
@@ -160,16 +160,16 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
     """Whether two similar texts say nearly the same with another number, or with a negation. They may contradict each
     other; only a model or the owner can tell."""
     is_apart = bool(old_title and new_title) and old_title.casefold() != new_title.casefold()
-    for said in _sentences(new):
+    for stated in _sentences(new):
         for earlier in _sentences(old):
-            mine, theirs = set(_telling(said)), set(_telling(earlier))
+            mine, theirs = set(_telling(stated)), set(_telling(earlier))
             shared = mine & theirs
-            if len(shared) < 2 or len(shared) < _LEAST_SHARED * max(len(mine), len(theirs)) or _is_anaphoric(said):
+            if len(shared) < 2 or len(shared) < _LEAST_SHARED * max(len(mine), len(theirs)) or _is_anaphoric(stated):
                 continue
-            if is_apart and not _names_subject(said.text):
+            if is_apart and not _names_subject(stated.text):
                 continue
-            if _negated(said) != _negated(earlier) or (
-                _numbers_in(said) and _differ(_numbers_in(said), _numbers_in(earlier))
+            if _negated(stated) != _negated(earlier) or (
+                _numbers_in(stated) and _differ(_numbers_in(stated), _numbers_in(earlier))
             ):
                 return True
     return False
@@ -177,7 +177,7 @@ def speak_alike(old_title: str, old: str, new_title: str, new: str) -> bool:
 
 def statements_of(text: str) -> list[frozenset[str]]:
     """The stems of the content words of each sentence, and "not" for a negation: equal ones say the same."""
-    found, stops, negations = [], stop_words(), _WORDS["negations"]
+    statements, stops, negations = [], stop_words(), _WORDS["negations"]
     for part in _SENTENCE.split(text.casefold())[:_MOST_SENTENCES]:
         words = _WORD.findall(part)
         if len(words) > _MOST_SENTENCE_WORDS:
@@ -186,8 +186,8 @@ def statements_of(text: str) -> list[frozenset[str]]:
         if keys and any(word in negations or word.endswith("n't") for word in words):
             keys.add("not")
         if keys:
-            found.append(frozenset(keys))
-    return found
+            statements.append(frozenset(keys))
+    return statements
 
 
 def resolve(older: Chunk, newer: Chunk, change: ValueChange) -> Resolution:
@@ -228,13 +228,13 @@ def _is_owners(chunk: Chunk) -> bool:
 
 
 def _sentences(text: str) -> list[_Sentence]:
-    found = []
+    sentences = []
     for part in _SENTENCE.split(text)[:_MOST_SENTENCES]:
         words = tuple(_WORD.findall(part))
         if 0 < len(words) <= _MOST_SENTENCE_WORDS:
             keys = tuple(stem(word.casefold()) for word in words)
-            found.append(_Sentence(part.strip(), words, keys, frozenset(keys)))
-    return found
+            sentences.append(_Sentence(part.strip(), words, keys, frozenset(keys)))
+    return sentences
 
 
 def _compare_sentences(old: _Sentence, new: _Sentence, *, is_same_title: bool, is_edition: bool) -> ValueChange | None:
@@ -306,8 +306,8 @@ def _relating_word(before: Sequence[str]) -> str:
 
 def _is_trait(before: Sequence[str], was: Sequence[str], now: Sequence[str]) -> bool:
     """Whether one thing that the subject has is given another trait: "has a red door", "has a blue door"."""
-    told = {word.casefold() for word in (*was, *now)}
-    return _relating_word(before) in _WORDS["possessions"] and told <= _WORDS["traits"]
+    words = {word.casefold() for word in (*was, *now)}
+    return _relating_word(before) in _WORDS["possessions"] and words <= _WORDS["traits"]
 
 
 def _is_measured(words: Sequence[str]) -> bool:
@@ -344,8 +344,10 @@ def _conditions(sentence: str, value: str) -> frozenset[str]:
         if words[place : place + len(left)] == left:
             del words[place : place + len(left)]
             break
-    found: set[str] = set()
+    stems: set[str] = set()
     for place, word in enumerate(words[:-1]):
         if word in _WORDS["conditions"]:
-            found.update(stem(one) for one in words[place + 1 : place + 4] if _is_telling(one))
-    return frozenset(found)
+            stems.update(
+                stem(condition_word) for condition_word in words[place + 1 : place + 4] if _is_telling(condition_word)
+            )
+    return frozenset(stems)

@@ -86,16 +86,22 @@ def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relatio
     """The relations that a replacing chunk takes over at half their weight (V-62). The originals stay. Left out are
     relations between the two chunks, those by which others replace the old one, and copies that would be weaker than an
     archived relation."""
-    found = []
-    for one in relations:
-        ends = {one.from_id, one.to_id}
-        weight = one.weight * COPY_SHARE
-        is_active = one.archived_at is None and one.type is not RelationType.CONTRADICTS
-        if old_id not in ends or new_id in ends or not is_active or weight < ARCHIVE_BELOW or replaces(one, old_id):
+    copies = []
+    for relation in relations:
+        ends = {relation.from_id, relation.to_id}
+        weight = relation.weight * COPY_SHARE
+        is_active = relation.archived_at is None and relation.type is not RelationType.CONTRADICTS
+        if (
+            old_id not in ends
+            or new_id in ends
+            or not is_active
+            or weight < ARCHIVE_BELOW
+            or replaces(relation, old_id)
+        ):
             continue
-        from_id, to_id = (new_id if end == old_id else end for end in (one.from_id, one.to_id))
-        found.append(RelationCopy(from_id, to_id, one.type, weight, one.id))
-    return found
+        from_id, to_id = (new_id if end == old_id else end for end in (relation.from_id, relation.to_id))
+        copies.append(RelationCopy(from_id, to_id, relation.type, weight, relation.id))
+    return copies
 
 
 def replaces(relation: Relation, chunk_id: str) -> bool:
@@ -112,5 +118,7 @@ def archive_relation(relation: Relation, now: float, reason: str) -> Relation:
 
 def pairs_to_relate(counts: Mapping[tuple[str, str], int], related: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
     """The pairs that were found together more than three times and have no relation yet (V-58)."""
-    known = {frozenset(pair) for pair in related}
-    return sorted(pair for pair, count in counts.items() if count > CORETRIEVALS and frozenset(pair) not in known)
+    related_pairs = {frozenset(pair) for pair in related}
+    return sorted(
+        pair for pair, count in counts.items() if count > CORETRIEVALS and frozenset(pair) not in related_pairs
+    )

@@ -81,8 +81,8 @@ class ProjectIndex:
             if row["is_hidden"]:
                 self.hidden.add(place)
                 continue
-            known = row["names"]
-            names = json.loads(known) if known is not None else names_of(row["title"], row["content"])
+            stored_names = row["names"]
+            names = json.loads(stored_names) if stored_names is not None else names_of(row["title"], row["content"])
             for name in names:
                 if name not in self._about:
                     self._openers[name.partition(" ")[0]] += 1
@@ -93,16 +93,18 @@ class ProjectIndex:
         self.replaced = {row for name in replaced_ids if (row := self._rows_by_id.get(name)) is not None}
         related: dict[int, list[Lead]] = {}
         self._later_pairs.clear()
-        for one in leads:
-            here, there = self._rows_by_id.get(one["from_id"]), self._rows_by_id.get(one["to_id"])
-            if here is None or there is None:
+        for lead_row in leads:
+            here, to_row = self._rows_by_id.get(lead_row["from_id"]), self._rows_by_id.get(lead_row["to_id"])
+            if here is None or to_row is None:
                 continue
-            if one["type"] == RelationType.PRECEDED_BY and one["confidence_source"] == "rule":
-                self._later_pairs.add((here, there))
-            related.setdefault(here, []).append(Lead(there, one["weight"], one["type"]))
-            related.setdefault(there, []).append(Lead(here, one["weight"], one["type"]))
+            if lead_row["type"] == RelationType.PRECEDED_BY and lead_row["confidence_source"] == "rule":
+                self._later_pairs.add((here, to_row))
+            related.setdefault(here, []).append(Lead(to_row, lead_row["weight"], lead_row["type"]))
+            related.setdefault(to_row, []).append(Lead(here, lead_row["weight"], lead_row["type"]))
         self._related = related
-        self.greatest_weight = max((sum(one.strength for one in every) for every in related.values()), default=0.0)
+        self.greatest_weight = max(
+            (sum(lead.strength for lead in row_leads) for row_leads in related.values()), default=0.0
+        )
 
     def precedes(self, earlier_id: str, later_id: str) -> bool:
         """Whether a rule found that both say something of the same thing, the one later than the other."""
@@ -125,11 +127,11 @@ class ProjectIndex:
     def rows_named_in(self, text: str) -> dict[int, float]:
         """The rows that are about a name in the text, with a confidence that falls with the number of rows that share
         the name; a name that more than CROWD rows are about gives none."""
-        found: dict[int, float] = {}
+        shares: dict[int, float] = {}
         for name in find_mentions(text, self._about, self._openers):
             rows, share = self._rows_about(name)
-            found |= {row: max(found.get(row, 0.0), share) for row in rows}
-        return found
+            shares |= {row: max(shares.get(row, 0.0), share) for row in rows}
+        return shares
 
     def rows_with_parts(self, parts: Sequence[str], count: int) -> list[int]:
         """The rows whose texts contain most of these parts of words, rare ones first, best first."""
@@ -144,19 +146,19 @@ class ProjectIndex:
 
     def leads_from(self, row: int) -> list[Lead]:
         """Where the chunk in a row leads: to chunks about a name that it contains, and to related ones."""
-        found: dict[int, Lead] = {}
+        leads: dict[int, Lead] = {}
         for name in find_mentions(self.texts[row][:_SEARCHED_CHARS], self._about, self._openers):
             rows, share = self._rows_about(name, apart_from=row)
-            found |= {one: Lead(one, share, name) for one in rows if one not in found}
+            leads |= {about_row: Lead(about_row, share, name) for about_row in rows if about_row not in leads}
         for lead in self._related.get(row, ()):
-            if lead.row not in self.hidden and (lead.row not in found or found[lead.row].strength < lead.strength):
-                found[lead.row] = lead
-        return list(found.values())
+            if lead.row not in self.hidden and (lead.row not in leads or leads[lead.row].strength < lead.strength):
+                leads[lead.row] = lead
+        return list(leads.values())
 
     def _rows_about(self, name: str, apart_from: int = -1) -> tuple[list[int], float]:
         """The shown rows that are about a name, with a share that falls with the number of those that stand; none if
         more than CROWD stand. A fact that was corrected ten times is still one fact about its subject."""
-        found, standing = list[int](), 0
+        rows, standing = list[int](), 0
         for row in reversed(self._about[name]):
             if row in self.hidden or row == apart_from:
                 continue
@@ -164,9 +166,9 @@ class ProjectIndex:
             standing += not is_replaced
             if standing > CROWD:
                 return [], 0.0
-            if not is_replaced or len(found) < CROWD:
-                found.append(row)
-        return found[::-1], max(1, standing) ** -0.5
+            if not is_replaced or len(rows) < CROWD:
+                rows.append(row)
+        return rows[::-1], max(1, standing) ** -0.5
 
     def terms_at(self, row: int) -> frozenset[str]:
         """The stems of the content words of a row."""
@@ -188,8 +190,8 @@ class ProjectIndex:
     ) -> list[list[tuple[str, float]]]:
         """`likest` for each of these new chunks."""
         return [
-            self.likest(vector, count, least, names_of(one.title, one.content), one.content, one.title)
-            for one, vector in zip(chunks, vectors, strict=True)
+            self.likest(vector, count, least, names_of(chunk.title, chunk.content), chunk.content, chunk.title)
+            for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 
     def likest(

@@ -94,10 +94,12 @@ class ProjectKnowledge:
         long texts would hold the transaction open."""
         if not chunks:
             return PreparedChunks((), await self._embedder.embed([]), ())
-        vectors = await self._embedder.embed([one.text for one in chunks])
+        vectors = await self._embedder.embed([chunk.text for chunk in chunks])
         near = await self.search.likest(project_id, chunks, vectors, COMPARED, self.search.similarity_floor)
-        there = await read_named(self._database, project_id, {name for one in near for name, _ in one})
-        alike = await asyncio.to_thread(_compare_all, chunks, near, there, self._conflict_floor)
+        chunks_by_id = await read_named(
+            self._database, project_id, {name for neighbours in near for name, _ in neighbours}
+        )
+        alike = await asyncio.to_thread(_compare_all, chunks, near, chunks_by_id, self._conflict_floor)
         if len(chunks) > 1 and not are_one_text:
             batch = BatchComparison(chunks, vectors, self.search.similarity_floor, self._conflict_floor)
             together = await asyncio.to_thread(batch.compare)
@@ -111,15 +113,21 @@ class ProjectKnowledge:
             ids.append(chunk_id := self._new_id())
             await put_chunk(transaction, project_id, chunk_id, chunk, self._clock.now())
             await put_vector(transaction, chunk_id, self._embedder.model_id, vector)
-            alike = [_name_in_batch(one, ids) for one in compared]
-            named = {name for name, _ in chunk.related_to} | {one.chunk_id for one in alike}
-            there = await read_named(transaction, project_id, {chunk_id, *named})
-            stored = there.pop(chunk_id)
+            alike = [_name_in_batch(comparison, ids) for comparison in compared]
+            named = {name for name, _ in chunk.related_to} | {comparison.chunk_id for comparison in alike}
+            chunks_by_id = await read_named(transaction, project_id, {chunk_id, *named})
+            stored = chunks_by_id.pop(chunk_id)
             for other, type_ in chunk.related_to:
-                if other in there:
-                    await self._relate(transaction, stored, there[other], type_)
+                if other in chunks_by_id:
+                    await self._relate(transaction, stored, chunks_by_id[other], type_)
             await self._link_alike(
-                transaction, stored, [(there[one.chunk_id], one) for one in alike if one.chunk_id in there]
+                transaction,
+                stored,
+                [
+                    (chunks_by_id[comparison.chunk_id], comparison)
+                    for comparison in alike
+                    if comparison.chunk_id in chunks_by_id
+                ],
             )
         if prepared.chunks:
             self.search.note_change(project_id)
@@ -164,13 +172,13 @@ class ProjectKnowledge:
         does not count as unresolved."""
         source = source or self._database
         relations = await contradictions_of_project(source, project_id, with_settled=not unresolved_only)
-        found = await self._conflicts(source, project_id, relations)
-        return [one for one in found if one.is_open] if unresolved_only else found
+        conflicts = await self._conflicts(source, project_id, relations)
+        return [conflict for conflict in conflicts if conflict.is_open] if unresolved_only else conflicts
 
     async def contradictions_of_chunk(self, project_id: str, chunk_id: str) -> list[KnowledgeConflict]:
         """The contradictions of one chunk, settled ones too."""
         relations = await relations_of_chunk(self._database, chunk_id)
-        contradicting = [one for one in relations if one.type is RelationType.CONTRADICTS]
+        contradicting = [relation for relation in relations if relation.type is RelationType.CONTRADICTS]
         return await self._conflicts(self._database, project_id, contradicting)
 
     async def relations_between(self, from_id: str, to_id: str) -> list[Relation]:
@@ -199,12 +207,14 @@ class ProjectKnowledge:
 
     async def strengthen(self, project_id: str, relation: Relation, amount: float) -> Relation:
         """Add to the weight of a relation (V-34)."""
-        return await self._change(project_id, relation, lambda one: strengthen_relation(one, self._clock.now(), amount))
+        return await self._change(
+            project_id, relation, lambda current: strengthen_relation(current, self._clock.now(), amount)
+        )
 
     async def weaken(self, project_id: str, relation: Relation, reason: str, amount: float) -> Relation:
         """Subtract from the weight of a relation (V-35)."""
         return await self._change(
-            project_id, relation, lambda one: weaken_relation(one, self._clock.now(), reason, amount)
+            project_id, relation, lambda current: weaken_relation(current, self._clock.now(), reason, amount)
         )
 
     async def restore(self, project_id: str, relation: Relation) -> Relation:
@@ -256,25 +266,25 @@ class ProjectKnowledge:
         await transaction.run("chunks.mark_superseded", row)
         await self._archive_replacements(transaction, newer, older, "replaced")
         for copy in copies_for_replacement(older.id, newer.id, await relations_of_chunk(transaction, older.id)):
-            known = await find_relation(transaction, copy.from_id, copy.to_id, copy.type)
-            if known is not None and known.archived_at is not None:
+            present = await find_relation(transaction, copy.from_id, copy.to_id, copy.type)
+            if present is not None and present.archived_at is not None:
                 continue  # A contradiction archived it; a copy is no new statement.
             new = NewRelation(copy.from_id, copy.to_id, copy.type, copy.weight, True, derived_from=copy.derived_from)
             await state_relation(transaction, new, self._new_id, self._clock.now())
         self.search.note_change(older.project_id)
 
-    async def keep_both(self, transaction: Transaction, one: Chunk, other: Chunk) -> None:
+    async def keep_both(self, transaction: Transaction, chunk: Chunk, other: Chunk) -> None:
         """Undo that either of two chunks replaced the other: both hold. What the one took over, it keeps."""
-        for older, newer in ((one, other), (other, one)):
+        for older, newer in ((chunk, other), (other, chunk)):
             await transaction.run("chunks.unmark_superseded", {"id": older.id, "by": newer.id})
             await self._archive_replacements(transaction, older, newer, "manual")
-        self.search.note_change(one.project_id)
+        self.search.note_change(chunk.project_id)
 
     async def _archive_replacements(self, transaction: Transaction, older: Chunk, newer: Chunk, why: str) -> None:
         """Archive every relation that says `newer` replaces `older`."""
-        for one in await relations_of_chunk(transaction, older.id):
-            if newer.id in (one.from_id, one.to_id) and replaces(one, older.id):
-                await store_change(transaction, archive_relation(one, self._clock.now(), why))
+        for relation in await relations_of_chunk(transaction, older.id):
+            if newer.id in (relation.from_id, relation.to_id) and replaces(relation, older.id):
+                await store_change(transaction, archive_relation(relation, self._clock.now(), why))
 
     async def count_coretrievals(self, project_id: str) -> int:
         """Strengthen what was found together since the last count, once a session, and relate what was found together
@@ -287,8 +297,8 @@ class ProjectKnowledge:
             relations = await relations_of_uncounted_pairs(transaction, project_id)
             counts = {(str(row["a_id"]), str(row["b_id"])): int(row["number"]) for row in rows}
             for row in rows:
-                if known := strongest_active(relations.get(frozenset((str(row["a_id"]), str(row["b_id"]))), ())):
-                    await store_change(transaction, strengthen_relation(known, now, times=int(row["fresh"])))
+                if strongest := strongest_active(relations.get(frozenset((str(row["a_id"]), str(row["b_id"]))), ())):
+                    await store_change(transaction, strengthen_relation(strongest, now, times=int(row["fresh"])))
             for a_id, b_id in pairs_to_relate(counts, relations):
                 new = NewRelation(a_id, b_id, RelationType.RELATED_TO, IMPLICIT_WEIGHT, True, confidence_source="rule")
                 await state_relation(transaction, new, self._new_id, now)
@@ -322,16 +332,18 @@ class ProjectKnowledge:
     ) -> list[KnowledgeConflict]:
         """Contradictions with their chunks, the one that was stored later as `newer`."""
         relations = list(relations)
-        chunks = await read_named(source, project_id, {end for one in relations for end in (one.from_id, one.to_id)})
-        found = []
-        for one in relations:
-            newer, older = chunks.get(one.from_id), chunks.get(one.to_id)
+        chunks = await read_named(
+            source, project_id, {end for related in relations for end in (related.from_id, related.to_id)}
+        )
+        conflicts = []
+        for relation in relations:
+            newer, older = chunks.get(relation.from_id), chunks.get(relation.to_id)
             if newer is None or older is None:  # Erased since the relations were read.
                 continue
             if newer.created_at < older.created_at:
                 newer, older = older, newer
-            found.append(KnowledgeConflict(newer, older, one))
-        return found
+            conflicts.append(KnowledgeConflict(newer, older, relation))
+        return conflicts
 
     async def _relate(self, transaction: Transaction, chunk: Chunk, other: Chunk, type_: RelationType) -> None:
         """Store a relation that was stated with the chunk (V-56)."""
@@ -368,19 +380,23 @@ class ProjectKnowledge:
             if other.superseded_by != chunk.id:
                 await self.replace(transaction, other, chunk)
         elif before is None or before.confidence_source != "stated":
-            for one in await relations_of_chunk(transaction, other.id):
-                is_this_one = one.type is RelationType.CONTRADICTS and one.to_id == chunk.id
-                if one.from_id == other.id and not is_this_one:
-                    await store_change(transaction, weaken_relation(one, self._clock.now(), "contradicted"))
+            for relation in await relations_of_chunk(transaction, other.id):
+                is_this_one = relation.type is RelationType.CONTRADICTS and relation.to_id == chunk.id
+                if relation.from_id == other.id and not is_this_one:
+                    await store_change(transaction, weaken_relation(relation, self._clock.now(), "contradicted"))
 
     async def _link_alike(
         self, transaction: Transaction, chunk: Chunk, alike: Sequence[tuple[Chunk, ChunkComparison]]
     ) -> None:
         """Record the contradictions of a new chunk and relate it to similar ones (V-63, V-123)."""
-        known = {end for one in await relations_of_chunk(transaction, chunk.id) for end in (one.from_id, one.to_id)}
+        related_ids = {
+            end
+            for relation in await relations_of_chunk(transaction, chunk.id)
+            for end in (relation.from_id, relation.to_id)
+        }
         related = 0
         for other, comparison in alike:
-            if other.id in known or not other.stands:
+            if other.id in related_ids or not other.stands:
                 continue
             if comparison.change is not None:
                 await self._note_change(transaction, other, chunk, comparison)
@@ -436,18 +452,20 @@ class ProjectKnowledge:
         return KnowledgeConflict(newer, older, relation)
 
 
-def _name_in_batch(one: ChunkComparison, ids: Sequence[str]) -> ChunkComparison:
+def _name_in_batch(comparison: ChunkComparison, ids: Sequence[str]) -> ChunkComparison:
     """The comparison with a chunk of the same batch by the id that this one has got."""
-    return replace(one, chunk_id=ids[int(one.chunk_id)]) if one.is_stored_together else one
+    return replace(comparison, chunk_id=ids[int(comparison.chunk_id)]) if comparison.is_stored_together else comparison
 
 
 def _compare_all(
     chunks: Sequence[NewChunk],
     near: Sequence[Sequence[tuple[str, float]]],
-    there: Mapping[str, Chunk],
+    chunks_by_id: Mapping[str, Chunk],
     conflict_floor: float,
 ) -> list[list[ChunkComparison]]:
     return [
-        compare_chunks(chunk, [(there[name], cosine) for name, cosine in every if name in there], conflict_floor)
-        for chunk, every in zip(chunks, near, strict=True)
+        compare_chunks(
+            chunk, [(chunks_by_id[name], cosine) for name, cosine in neighbours if name in chunks_by_id], conflict_floor
+        )
+        for chunk, neighbours in zip(chunks, near, strict=True)
     ]

@@ -124,10 +124,11 @@ def _compiled_forms() -> _Forms:
         return re.compile(pattern)
 
     return _Forms(
-        {name: compiled("|".join(f"(?:{one})" for one in patterns)) for name, patterns in raw["forms"].items()},
+        {name: compiled("|".join(f"(?:{pattern})" for pattern in patterns)) for name, patterns in raw["forms"].items()},
         compiled(r"\b<DECIDED>\b"),
         tuple(
-            (compiled(rf"\b(?:{one['words']})\b"), tuple(map(RelationType, one["types"]))) for one in raw["relations"]
+            (compiled(rf"\b(?:{form['words']})\b"), tuple(map(RelationType, form["types"])))
+            for form in raw["relations"]
         ),
     )
 

@@ -181,21 +181,21 @@ def _keep_behind_leader(
     return kept
 
 
-def put_later_first(found: Sequence[FoundChunk], precedes: Callable[[str, str], bool]) -> list[FoundChunk]:
+def put_later_first(results: Sequence[FoundChunk], precedes: Callable[[str, str], bool]) -> list[FoundChunk]:
     """The results with what another result preceded directly before it: of two values that both hold, the later one is
     shown first. What was replaced or fell stays where it is."""
     ordered: list[FoundChunk] = []
-    for one in found:
+    for result in results:
         earlier = (
             place
             for place, other in enumerate(ordered)
-            if other.chunk.stands and one.chunk.stands and precedes(other.chunk.id, one.chunk.id)
+            if other.chunk.stands and result.chunk.stands and precedes(other.chunk.id, result.chunk.id)
         )
         place = next(earlier, None)
         if place is None:
-            ordered.append(one)
+            ordered.append(result)
         else:
-            ordered.insert(place, replace(one, score=ordered[place].score))
+            ordered.insert(place, replace(result, score=ordered[place].score))
     return ordered
 
 
@@ -247,9 +247,9 @@ def _follow_shared_names(
             )
 
 
-def _coverage(wanted: Mapping[str, float], found: Collection[str]) -> float:
+def _coverage(wanted: Mapping[str, float], matched: Collection[str]) -> float:
     """Return the share of the question's terms, weighted by rarity, that were found: 0 to 1."""
-    return sum(wanted[term] for term in found) / sum(wanted.values()) if wanted else 0.0
+    return sum(wanted[term] for term in matched) / sum(wanted.values()) if wanted else 0.0
 
 
 def _term_rarity(rows: Sequence[int], graph: ChunkGraph) -> dict[str, float]:

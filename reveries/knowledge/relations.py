@@ -33,8 +33,8 @@ async def state_relation(transaction: Transaction, new: NewRelation, new_id: Cal
     relation of a chunk to itself."""
     if new.from_id == new.to_id:
         raise UsageError("A chunk has no relation to itself.", advice="Name two.")
-    if (known := await find_relation(transaction, new.from_id, new.to_id, new.type)) is not None:
-        changed = merge_statements(known, new.weight, new.context_tags)
+    if (present := await find_relation(transaction, new.from_id, new.to_id, new.type)) is not None:
+        changed = merge_statements(present, new.weight, new.context_tags)
         if new.type is RelationType.CONTRADICTS:
             changed = confirm_contradiction(changed, new.confidence_source)
         return await store_change(transaction, changed)
@@ -54,10 +54,10 @@ async def state_relation(transaction: Transaction, new: NewRelation, new_id: Cal
 async def find_relation(source: Reader, from_id: str, to_id: str, type_: RelationType) -> Relation | None:
     """The relation of a type between two chunks; None if there is none. A contradiction has no direction: each pair has
     one."""
-    known = await relations_between(source, from_id, to_id)
+    between = await relations_between(source, from_id, to_id)
     if type_ is RelationType.CONTRADICTS:
-        known += await relations_between(source, to_id, from_id)
-    return next((one for one in known if one.type is type_), None)
+        between += await relations_between(source, to_id, from_id)
+    return next((relation for relation in between if relation.type is type_), None)
 
 
 async def read_relation(source: Reader, relation_id: str) -> Relation:
@@ -106,16 +106,16 @@ async def contradictions_of_project(source: Reader, project_id: str, *, with_set
 
 async def relations_of_uncounted_pairs(source: Reader, project_id: str) -> dict[frozenset[str], list[Relation]]:
     """The relations, archived ones too, of each pair of chunks whose co-retrieval was not counted yet."""
-    found: dict[frozenset[str], list[Relation]] = {}
+    relations_by_pair: dict[frozenset[str], list[Relation]] = {}
     for row in await source.rows("relations.of_uncounted_pairs", {"project_id": project_id}):
-        found.setdefault(frozenset((str(row["from_id"]), str(row["to_id"]))), []).append(_relation_of(row))
-    return found
+        relations_by_pair.setdefault(frozenset((str(row["from_id"]), str(row["to_id"]))), []).append(_relation_of(row))
+    return relations_by_pair
 
 
 def choose_relation(relations: Sequence[Relation], type_: RelationType | None) -> Relation:
     """The relation of a type, or without one the strongest of a pair (VA-4). Raises NotFoundError."""
-    fitting = [one for one in relations if type_ is None or one.type is type_]
-    active = [one for one in fitting if one.archived_at is None]
+    fitting = [relation for relation in relations if type_ is None or relation.type is type_]
+    active = [relation for relation in fitting if relation.archived_at is None]
     if not fitting:
         raise NotFoundError("There is no such relation.", advice=_ALL_RELATIONS)
     return (active or fitting)[0]
@@ -123,8 +123,8 @@ def choose_relation(relations: Sequence[Relation], type_: RelationType | None) -
 
 def strongest_active(relations: Iterable[Relation]) -> Relation | None:
     """The strongest relation that is not archived; None if there is none."""
-    active = [one for one in relations if one.archived_at is None]
-    return max(active, key=lambda one: one.weight, default=None)
+    active = [relation for relation in relations if relation.archived_at is None]
+    return max(active, key=lambda relation: relation.weight, default=None)
 
 
 def _relation_of(row: Row) -> Relation:

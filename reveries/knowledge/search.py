@@ -131,21 +131,26 @@ class KnowledgeSearch:
         with_until = replace(plan.filters, until=until, with_fallen=until is not None)
         match plan.method:
             case QueryMethod.TAG_FILTER:
-                found = await self.hybrid(project_id, plan.topic, limit, with_until, is_counted=is_counted)
-                if not found or (len(found) < limit and not plan.names_type):  # The answer may be of another type.
-                    anything, known = replace(with_until, types=frozenset()), {one.chunk.id for one in found}
+                results = await self.hybrid(project_id, plan.topic, limit, with_until, is_counted=is_counted)
+                if not results or (len(results) < limit and not plan.names_type):  # The answer may be of another type.
+                    anything, present_ids = (
+                        replace(with_until, types=frozenset()),
+                        {result.chunk.id for result in results},
+                    )
                     others = await self.hybrid(project_id, plan.topic, limit, anything, is_counted=is_counted)
-                    found = [*found, *(one for one in others if one.chunk.id not in known)][:limit]
+                    results = [*results, *(other for other in others if other.chunk.id not in present_ids)][:limit]
             case QueryMethod.SEMANTIC_SEARCH:
-                found = await self._explore(project_id, plan.topic, limit, with_until)
+                results = await self._explore(project_id, plan.topic, limit, with_until)
             case _:
-                found = await self.hybrid(project_id, question, limit, with_until, is_counted=is_counted)
+                results = await self.hybrid(project_id, question, limit, with_until, is_counted=is_counted)
         relations: list[tuple[FoundChunk, RelatedChunk]] = []
         if plan.method is QueryMethod.RELATIONSHIP_TRAVERSAL:
-            for one, type_ in itertools.product(found[:_COUNTED_TOGETHER], plan.relation_types or (None,)):
-                related = await self.related(project_id, one.chunk.id, type_)
-                relations += [(one, other) for other in related if until is None or other.relation.created_at <= until]
-        return QueryAnswer(plan, found, relations)
+            for result, type_ in itertools.product(results[:_COUNTED_TOGETHER], plan.relation_types or (None,)):
+                related = await self.related(project_id, result.chunk.id, type_)
+                relations += [
+                    (result, other) for other in related if until is None or other.relation.created_at <= until
+                ]
+        return QueryAnswer(plan, results, relations)
 
     async def hybrid(
         self,
@@ -171,19 +176,19 @@ class KnowledgeSearch:
         async with self._lock_of(project_id):
             hidden = frozenset[int]() if filters.with_fallen else frozenset(index.hidden)
             ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, keyword_rows, hidden)
-        found = await self._read(project_id, index, ranked, similarity, limit, filters)
-        if len(found) < limit and filters.is_narrow:
+        results = await self._read(project_id, index, ranked, similarity, limit, filters)
+        if len(results) < limit and filters.is_narrow:
             # Chunks that pass the filters may be ranked too low: rank them without the others.
             fitting = set(index.rows_of(await numbers_that_fit(self._database, project_id, filters)))
             async with self._lock_of(project_id):
                 others = frozenset(range(len(index))) - fitting | hidden
                 ranked, similarity = await asyncio.to_thread(_rank_index, index, query, cues, keyword_rows, others)
             more = await self._read(project_id, index, ranked, similarity, limit, filters)
-            known = {one.chunk.id for one in found}
-            found = (found + [one for one in more if one.chunk.id not in known])[:limit]
+            present_ids = {result.chunk.id for result in results}
+            results = (results + [result for result in more if result.chunk.id not in present_ids])[:limit]
         if is_counted:
-            await self._note_found(found, session_id, query)
-        return found
+            await self._note_found(results, session_id, query)
+        return results
 
     async def semantic(
         self,
@@ -213,14 +218,14 @@ class KnowledgeSearch:
             if len(fitting) >= limit:
                 break
         scored = [(cosine * (1.0 if chunk.stands else SUPERSEDED_FACTOR), chunk, cosine) for chunk, cosine in fitting]
-        scored.sort(key=lambda one: -one[0])
-        found = [
+        scored.sort(key=lambda scored_chunk: -scored_chunk[0])
+        results = [
             FoundChunk(chunk, cosine, score, semantic_rank=rank)
             for rank, (score, chunk, cosine) in enumerate(scored[:limit], start=1)
         ]
         if is_counted:
-            await self._note_found(found, session_id, query)
-        return found
+            await self._note_found(results, session_id, query)
+        return results
 
     async def by_words(
         self, project_id: str, query: str, limit: int, filters: SearchFilters = NO_FILTERS
@@ -248,7 +253,7 @@ class KnowledgeSearch:
         fitting, start = list[Chunk](), 0
         while len(fitting) < limit:
             batch = await read_tagged(self._database, project_id, tags, any_tags, _TAGGED_BATCH, start)
-            fitting += [one for one in batch if asked.fits(one)]
+            fitting += [chunk for chunk in batch if asked.fits(chunk)]
             start += len(batch)
             if len(batch) < _TAGGED_BATCH:
                 break
@@ -268,25 +273,27 @@ class KnowledgeSearch:
     ) -> list[RelatedChunk]:
         """The relations of a chunk, best first (V-32). With `is_counted` they are marked as used now."""
         fitting = [
-            (one, way)
-            for one in await relations_of_chunk(self._database, chunk_id)
-            if one.archived_at is None and one.weight >= min_weight and (type_ is None or one.type is type_)
-            for way in _directions(one, chunk_id, direction)
+            (relation, way)
+            for relation in await relations_of_chunk(self._database, chunk_id)
+            if relation.archived_at is None
+            and relation.weight >= min_weight
+            and (type_ is None or relation.type is type_)
+            for way in _directions(relation, chunk_id, direction)
         ]
-        others = [one.to_id if way == "outgoing" else one.from_id for one, way in fitting]
+        others = [relation.to_id if way == "outgoing" else relation.from_id for relation, way in fitting]
         chunks = await read_named(self._database, project_id, others)
         now = self._clock.now()
-        found = [
-            RelatedChunk(chunks[other], one, way, relation_score(one, now, wanted_tags))
-            for (one, way), other in zip(fitting, others, strict=True)
+        results = [
+            RelatedChunk(chunks[other], relation, way, relation_score(relation, now, wanted_tags))
+            for (relation, way), other in zip(fitting, others, strict=True)
             if other in chunks
         ]
-        found = sorted(found, key=lambda one: (-one.score, one.relation.id))[:limit]
-        if is_counted and found:
-            ids = json.dumps([one.relation.id for one in found])
+        results = sorted(results, key=lambda result: (-result.score, result.relation.id))[:limit]
+        if is_counted and results:
+            ids = json.dumps([result.relation.id for result in results])
             async with self._database.transaction() as transaction:
                 await transaction.run("relations.activate", {"ids": ids, "now": now})
-        return found
+        return results
 
     async def centralities(self, project_id: str, ids: Iterable[str]) -> dict[str, float]:
         """How central each of these chunks is among the relations of the project (V-67)."""
@@ -315,7 +322,7 @@ class KnowledgeSearch:
             return plan
         examples = example_questions()
         if self._forms is None:
-            means = np.stack([(await self._embedder.embed(one)).mean(axis=0) for one in examples.values()])
+            means = np.stack([(await self._embedder.embed(example)).mean(axis=0) for example in examples.values()])
             self._forms = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), _LEAST_COSINE)
         [vector] = await self._embedder.embed([plan.topic[:_MOST_QUERY_CHARS]])
         return refine_plan(plan, dict(zip(examples, (self._forms @ vector).tolist(), strict=True)))
@@ -325,20 +332,20 @@ class KnowledgeSearch:
         finds follows if they are few."""
         least = min(_ENHANCED_LEAST, self.similarity_floor)
         alike = await self.semantic(project_id, topic, _ENHANCED_DEPTH, least, filters, is_counted=False)
-        now, central = self._clock.now(), await self.centralities(project_id, (one.chunk.id for one in alike))
+        now, central = self._clock.now(), await self.centralities(project_id, (result.chunk.id for result in alike))
         scored = [
             replace(
-                one,
-                score=standing_factor(chunk := one.chunk, filters)
-                * enhanced_score(one.similarity, persistence(chunk, now, central[chunk.id]), strength(chunk, now)),
+                result,
+                score=standing_factor(chunk := result.chunk, filters)
+                * enhanced_score(result.similarity, persistence(chunk, now, central[chunk.id]), strength(chunk, now)),
             )
-            for one in alike
+            for result in alike
         ]
-        scored.sort(key=lambda one: (-one.score, one.chunk.id))
+        scored.sort(key=lambda result: (-result.score, result.chunk.id))
         if len(scored) < limit:
-            known = {one.chunk.id for one in scored}
+            present_ids = {result.chunk.id for result in scored}
             more = await self.hybrid(project_id, topic, limit, filters, is_counted=False)
-            scored += [one for one in more if one.chunk.id not in known]
+            scored += [result for result in more if result.chunk.id not in present_ids]
         return scored[:limit]
 
     async def _read(
@@ -351,53 +358,53 @@ class KnowledgeSearch:
         filters: SearchFilters,
     ) -> list[FoundChunk]:
         """Read the first `limit` chunks that pass the filters."""
-        found: list[FoundChunk] = []
+        results: list[FoundChunk] = []
         for start in range(0, len(ranked), size := 2 * limit + 20):
             batch = ranked[start : start + size]
-            chunks = await self._fitting(project_id, (index.ids[one.row] for one in batch), filters)
-            for one in batch:
-                chunk = chunks.get(index.ids[one.row])
-                is_unrelated = one.keyword_rank is None and one.led_from is None
+            chunks = await self._fitting(project_id, (index.ids[candidate.row] for candidate in batch), filters)
+            for row in batch:
+                chunk = chunks.get(index.ids[row.row])
+                is_unrelated = row.keyword_rank is None and row.led_from is None
                 if chunk is None:
                     continue
-                if is_unrelated and similarity[one.row] < _UNRELATED_COSINE:
+                if is_unrelated and similarity[row.row] < _UNRELATED_COSINE:
                     continue
-                led_from = None if one.led_from is None else index.ids[one.led_from]
-                found.append(
+                led_from = None if row.led_from is None else index.ids[row.led_from]
+                results.append(
                     FoundChunk(
-                        chunk, float(similarity[one.row]), one.score * standing_factor(chunk, filters),
-                        one.semantic_rank, one.keyword_rank, one.graph_rank, led_from, one.led_by,
+                        chunk, float(similarity[row.row]), row.score * standing_factor(chunk, filters),
+                        row.semantic_rank, row.keyword_rank, row.graph_rank, led_from, row.led_by,
                     )
                 )  # fmt: skip
-            if len(found) >= limit:
+            if len(results) >= limit:
                 break
-        found = await self._with_successors(project_id, found, filters)
-        return put_later_first(found, index.precedes)[:limit]
+        results = await self._with_successors(project_id, results, filters)
+        return put_later_first(results, index.precedes)[:limit]
 
     async def _with_successors(
-        self, project_id: str, found: Sequence[FoundChunk], filters: SearchFilters
+        self, project_id: str, results: Sequence[FoundChunk], filters: SearchFilters
     ) -> list[FoundChunk]:
         """The results, best first, with what replaced them. What stands now gets the score that the replaced one would
         have if it still stood: a short correction is found wherever the long text that it corrects is (V-62)."""
-        best = {one.chunk.id: one for one in found}
-        pending = {one.chunk.superseded_by: one for one in sorted(found, key=lambda one: one.score)}
+        best = {result.chunk.id: result for result in results}
+        pending = {result.chunk.superseded_by: result for result in sorted(results, key=lambda result: result.score)}
         claims = dict[str, float]()
         """Of each chunk that replaced one, the best score that a replaced one passes on."""
         while pending := {
-            name: one
-            for name, one in pending.items()
-            if name is not None and claims.get(name, 0.0) < one.score / SUPERSEDED_FACTOR
+            name: result
+            for name, result in pending.items()
+            if name is not None and claims.get(name, 0.0) < result.score / SUPERSEDED_FACTOR
         }:
-            claims |= {name: one.score / SUPERSEDED_FACTOR for name, one in pending.items()}
+            claims |= {name: result.score / SUPERSEDED_FACTOR for name, result in pending.items()}
             chunks = await self._fitting(project_id, pending, filters)
             for name, chunk in chunks.items():
-                known = best.get(name, FoundChunk(chunk, 0.0, 0.0))
-                if chunk.stands and known.score < claims[name]:
+                successor = best.get(name, FoundChunk(chunk, 0.0, 0.0))
+                if chunk.stands and successor.score < claims[name]:
                     led_from = pending[name].chunk.id
-                    best[name] = replace(known, score=claims[name], led_from=led_from, led_by=RelationType.REPLACES)
+                    best[name] = replace(successor, score=claims[name], led_from=led_from, led_by=RelationType.REPLACES)
             onward = sorted(chunks.values(), key=lambda chunk: pending[chunk.id].score)
             pending = {chunk.superseded_by: pending[chunk.id] for chunk in onward}
-        return sorted(best.values(), key=lambda one: -one.score)
+        return sorted(best.values(), key=lambda result: -result.score)
 
     async def _fitting(self, project_id: str, ids: Iterable[str], filters: SearchFilters) -> dict[str, Chunk]:
         """The chunks with these ids that pass the filters, by id, as they were at the time that the filters name."""
@@ -409,10 +416,10 @@ class KnowledgeSearch:
             if filters.fits(chunk)
         }
 
-    async def _note_found(self, found: Sequence[FoundChunk], session_id: str, query: str) -> None:
-        if not found:
+    async def _note_found(self, results: Sequence[FoundChunk], session_id: str, query: str) -> None:
+        if not results:
             return
-        ids, now = [one.chunk.id for one in found], self._clock.now()
+        ids, now = [result.chunk.id for result in results], self._clock.now()
         async with self._database.transaction() as transaction:
             await transaction.run("chunks.touch", {"now": now, "ids": json.dumps(ids)})
             if not session_id:
@@ -471,7 +478,7 @@ def _rank_index(
         index.rows_named_in(query),
     )
     ranked = rank_rows(query, sources, index, len(cues))
-    return [one for one in ranked if one.row not in hidden], similarity
+    return [ranked_row for ranked_row in ranked if ranked_row.row not in hidden], similarity
 
 
 def _directions(relation: Relation, chunk_id: str, direction: str) -> list[str]:

@@ -60,7 +60,7 @@ async def put_chunk(transaction: Transaction, project_id: str, chunk_id: str, ch
     """Store a chunk. It inherits the foreign sources of the chunks it rests on, builds on or refines."""
     derived = (name for name, type_ in chunk.related_to if type_ in DERIVING)
     bases = await read_named(transaction, project_id, (*chunk.rests_on, *derived))
-    sources = chunk.foreign_sources.union(*(one.foreign_sources for one in bases.values()))
+    sources = chunk.foreign_sources.union(*(basis.foreign_sources for basis in bases.values()))
     await transaction.run("chunks.put", _chunk_row(chunk_id, project_id, chunk, sources, now))
 
 

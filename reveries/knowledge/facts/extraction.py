@@ -198,8 +198,8 @@ class _DocumentReading:
 
 def _named_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:
     """Return the days that a document writes out, for those that it later names by their number alone."""
-    found = (mention for line in lines for mention in find_days(line.raw[line.stamp_end :], line.written_on, order))
-    return frozenset(mention.first for mention in found if mention.is_written_out)
+    mentions = (mention for line in lines for mention in find_days(line.raw[line.stamp_end :], line.written_on, order))
+    return frozenset(mention.first for mention in mentions if mention.is_written_out)
 
 
 def _dated_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:

@@ -82,8 +82,8 @@ class _TableReading:
         elif days := find_days(cell, at.written_on or date.min, self.order):
             yield from (replace(at, day=Day(mention.first, mention.last)) for mention in days)
         elif place not in columns.dates:
-            found = find_quantities(cell, is_comma_decimal=self.is_comma_decimal)
-            quantities = (mention.quantity for mention in found)
+            mentions = find_quantities(cell, is_comma_decimal=self.is_comma_decimal)
+            quantities = (mention.quantity for mention in mentions)
             yield from (_with_quantity(at, replace(value, number=sign * value.number)) for value in quantities)
 
     def _number(self, cell: str) -> float | None:

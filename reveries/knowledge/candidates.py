@@ -43,7 +43,7 @@ class SentenceCandidates:
         """How many rows there were when the rarity of terms was estimated."""
 
     def find(self, statements: Sequence[Statement], rows: Sequence[int], row_count: int, most: int) -> set[int]:
-        """Return those of `rows`, `most` at most, that share most with one statement of `statements`. `row_count`: all rows
+        """Return those of `rows`, `most` at most, that share most with one of `statements`. `row_count`: all rows
         of the index."""
         if not statements:
             return set()

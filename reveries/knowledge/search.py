@@ -362,18 +362,18 @@ class KnowledgeSearch:
         for start in range(0, len(ranked), size := 2 * limit + 20):
             batch = ranked[start : start + size]
             chunks = await self._fitting(project_id, (index.ids[candidate.row] for candidate in batch), filters)
-            for row in batch:
-                chunk = chunks.get(index.ids[row.row])
-                is_unrelated = row.keyword_rank is None and row.led_from is None
+            for hit in batch:
+                chunk = chunks.get(index.ids[hit.row])
+                is_unrelated = hit.keyword_rank is None and hit.led_from is None
                 if chunk is None:
                     continue
-                if is_unrelated and similarity[row.row] < _UNRELATED_COSINE:
+                if is_unrelated and similarity[hit.row] < _UNRELATED_COSINE:
                     continue
-                led_from = None if row.led_from is None else index.ids[row.led_from]
+                led_from = None if hit.led_from is None else index.ids[hit.led_from]
                 results.append(
                     FoundChunk(
-                        chunk, float(similarity[row.row]), row.score * standing_factor(chunk, filters),
-                        row.semantic_rank, row.keyword_rank, row.graph_rank, led_from, row.led_by,
+                        chunk, float(similarity[hit.row]), hit.score * standing_factor(chunk, filters),
+                        hit.semantic_rank, hit.keyword_rank, hit.graph_rank, led_from, hit.led_by,
                     )
                 )  # fmt: skip
             if len(results) >= limit:

@@ -140,7 +140,7 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
         ),
         sums=tuple(
             msgspec.structs.replace(item, subject=one_line(item.subject), document=plain(item.document))
-            for item in add_tables(found)
+            for item in add_tables(project_facts)
         ),
         open_ends=sum(fact.kind is FactKind.OPEN for fact in project_facts.facts),
         conflicts=tuple(conflict_entry(pair, project_facts) for pair in project_facts.conflicts),

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -15,6 +16,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models.role_models import Models
+from reveries.daemon.models.watched_model import WatchedModel
 from reveries.daemon.occupations.activity import Activity
 from reveries.daemon.occupations.occupation_loop import OccupationLoop
 from reveries.daemon.occupations.project_work import ProjectWorker
@@ -36,9 +38,11 @@ from reveries.monologue.cycle import ThoughtCycle
 from reveries.monologue.loop import Monologue
 from reveries.projects.store import ProjectStore
 from reveries.projects.wish_store import WishStore
+from reveries.projects.work_model import WorkModel
 from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
+from reveries.safety.verdict import Verdict
 from reveries.safety.word_order import load_word_order
 
 log = structlog.get_logger("mind")
@@ -79,7 +83,8 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     )
     sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
     store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
-    wishes = ProjectWishes(store, WishStore(parts.database, store, parts.clock, parts.memory.new_id), parts.clock)
+    wish_store = WishStore(parts.database, store, parts.clock, parts.memory.new_id)
+    wishes = ProjectWishes(store, wish_store, parts.clock, partial(_build_wish_model, parts))
     host = MindAsHost(
         parts,
         conversations=conversations,
@@ -172,6 +177,17 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
         forget_read=models.forget_read,
     )
     return Conversation(turns, danger=guards.danger)
+
+
+def _build_wish_model(parts: MindParts, project_id: str) -> WorkModel:
+    """Return what chooses what the owner's words want of a project: the model of work, watched and paid for as that."""
+
+    async def record_trip(verdict: Verdict, so_far: str) -> None:
+        await parts.journal.record_trip("conversation", verdict, so_far, "the choice was cut and not used")
+
+    models, settings = parts.models, parts.settings
+    watched = WatchedModel(models.work, settings.circuit_breaker, record_trip, models.embedding.bare)
+    return WorkModel(watched, project_id, models.tier(Role.WORK), settings.owner.name or "the owner")
 
 
 def _subscribe(mind: Mind) -> None:

@@ -130,10 +130,11 @@ def find_by_words(words: Sequence[str], projects: Sequence[Project]) -> Project 
 
 
 def _names(words: Sequence[str], name: Sequence[str]) -> bool:
-    return all(any(_are_alike(word, part) for part in name) for word in words)
+    return all(any(are_alike(word, part) for part in name) for word in words)
 
 
-def _are_alike(word: str, part: str) -> bool:
+def are_alike(word: str, part: str) -> bool:
+    """Whether two words are forms of one, or mean the same in two languages."""
     if are_same_word(word, part) or fold(word) == fold(part):
         return True
     return not _concepts(word).isdisjoint(_concepts(part))

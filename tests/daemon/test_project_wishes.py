@@ -1,17 +1,21 @@
 """A wish in the chat becomes a question, and only a yes right after it changes a project."""
 
+import msgspec
 import pytest
 
 from reveries import protocol
 from reveries.config import Home
+from reveries.llm.base import Prompt, Role
 from reveries.projects.model import TaskKind, TaskStatus, WorkTask
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask
 from tests.daemon.asking import ask
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_money import mind_of
 from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.patient_clock import PatientClock
+from tests.fakes.scripted import Piece, ScriptedModel
 
 NAME = "Harbour"
 
@@ -100,3 +104,42 @@ async def test_a_goal_a_project_and_an_answer_that_are_said_wait_for_a_yes(home:
         assert await say(life, "ja") == "Noted for Harbour: “The report should use guilders”."
         [answered] = [item for item in await store.questions.of_project(project.id) if item.id == asked_id]
         assert answered.answer == "The report should use guilders"
+
+
+def chooser(choice: dict[str, str], asked: list[str]) -> ScriptedModel:
+    """A capable model that answers each question about a wish with `choice`, and keeps the questions."""
+
+    def answer(prompt: Prompt) -> list[Piece]:
+        if prompt.role is not Role.LEARNING:
+            return list(mind_of(prompt, len(asked)))
+        asked.append(prompt.messages[0].text)
+        return [msgspec.json.encode(choice).decode()]
+
+    return ScriptedModel(otherwise=answer, name="openai/gpt-4.1", context_tokens=16384)
+
+
+async def test_a_wish_in_other_words_is_chosen_by_a_capable_model_and_only_where_it_touches_a_project(
+    home: Home,
+) -> None:
+    asked: list[str] = []
+    choice = {"action": "drop", "target": "t2", "words": "", "day": ""}
+    async with living(home, chooser(choice, asked), PatientClock(NOON), QUIET) as life:
+        await begin(life)
+        await say(life, "It rains, and I am tired.")
+        assert asked == []
+        reply = await say(life, "Those tiles, I think we can do without them after all.")
+        assert reply.endswith("Shall I drop the task “Buy the tiles” (Harbour)? yes/no")
+        assert len(asked) == 1
+        assert (await tasks(life))["Buy the tiles"].status is TaskStatus.READY
+        assert await say(life, "yes") == "Dropped: “Buy the tiles”."
+
+
+async def test_where_the_model_chooses_nothing_or_is_small_the_reply_stays_as_it_is(home: Home) -> None:
+    asked: list[str] = []
+    async with living(home, chooser({"action": "none", "target": "none"}, asked), PatientClock(NOON), QUIET) as life:
+        await begin(life)
+        assert "yes/no" not in await say(life, "My neighbour bought tiles for her kitchen.")
+        assert len(asked) == 1
+        await say(life, "My neighbour bought tiles for her kitchen.", off_record=True)
+        assert len(asked) == 1
+        assert await life.mind.wishes.wishes.proposed() is None

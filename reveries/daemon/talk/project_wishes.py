@@ -1,7 +1,10 @@
 """Wishes about projects in a conversation: what the owner's words want changed is asked back, and a yes right after it
 applies it. Nothing is changed silently; only the owner's own words can wish."""
 
+import asyncio
+import contextlib
 import re
+from collections.abc import Callable
 from typing import Final
 
 import structlog
@@ -9,21 +12,30 @@ import structlog
 from reveries.clock import Clock
 from reveries.daemon.talk.code_replies import CodeReply
 from reveries.errors import ReveriesError, StorageLostError
+from reveries.llm.base import Role
+from reveries.llm.tier import Tier
 from reveries.notifier import Notifier
 from reveries.projects.answers import is_no
 from reveries.projects.goal_wishes import read_answer_wish, read_goal_wish
+from reveries.projects.prompt_material import format_today
+from reveries.projects.status_questions import read_status_question
 from reveries.projects.steering_words import STEERING_WORDS
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import today
+from reveries.projects.wish_choice import Targets, choice_type, find_targets, read_choice, wish_question
 from reveries.projects.wish_reading import read_wish
 from reveries.projects.wish_store import StoredWish, WishStore
 from reveries.projects.wishes import Wish, WishAction, say_day
+from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import is_yes
 from reveries.safe_text import format_record, one_line
 
 log = structlog.get_logger("conversation")
 
 _TITLE_CHARS: Final = 120
+_ANSWER_TOKENS: Final = 200
+_SECONDS: Final = 15.0
+"""The owner's next words wait for the end of a turn."""
 _MARKS: Final = re.compile(r"[\s.,!]+")
 _YES: Final = frozenset(STEERING_WORDS.words("yes"))
 _NO: Final = frozenset(STEERING_WORDS.words("no"))
@@ -32,8 +44,12 @@ _NO: Final = frozenset(STEERING_WORDS.words("no"))
 class ProjectWishes:
     """Reads wishes from the owner's words, asks them back, and applies them after a yes."""
 
-    def __init__(self, store: ProjectStore, wishes: WishStore, clock: Clock) -> None:
+    def __init__(
+        self, store: ProjectStore, wishes: WishStore, clock: Clock, model_of: Callable[[str], WorkModel]
+    ) -> None:
+        """`model_of`: the model that works for a project, by its id."""
         self._store = store
+        self._model_of = model_of
         self.wishes = wishes
         self._clock = clock
         self._asked_id = ""
@@ -106,7 +122,25 @@ class ProjectWishes:
         if (wish := read_goal_wish(words, projects)) is not None or not projects:
             return wish
         questions = [question for _, question in await self._store.questions.list_open()]
-        return read_answer_wish(words, projects, questions)
+        if (wish := read_answer_wish(words, projects, questions)) is not None:
+            return wish
+        if read_status_question(words, projects, day) is not None:
+            return None
+        targets = find_targets(words, projects, tasks, questions)
+        return await self._choose(words, targets) if targets is not None else None
+
+    async def _choose(self, words: str, targets: Targets) -> Wish | None:
+        """Let a capable model choose what `words` want of `targets`, in one request; None if it is slow, too."""
+        now = self._clock.now()
+        model = self._model_of(next(iter(targets.projects.values())).id)
+        if model.tier is not Tier.CAPABLE:
+            return None
+        text = wish_question(words, targets, model.owner, format_today(now))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SECONDS):
+                choice = await model.ask("wish", text, choice_type(targets), tokens=_ANSWER_TOKENS, role=Role.LEARNING)
+                return read_choice(choice, words, targets, today(now)) if choice is not None else None
+        return None
 
 
 def says_yes(words: str) -> bool:

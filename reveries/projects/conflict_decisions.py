@@ -12,7 +12,7 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
-from reveries.knowledge.facts.conflicts import FactConflict
+from reveries.knowledge.facts.fact_conflict import FactConflict
 from reveries.knowledge.facts.model import Fact
 
 _LEAST_ID_CHARS = 2

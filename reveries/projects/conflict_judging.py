@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from reveries.knowledge.facts.conflicts import FactConflict
+from reveries.knowledge.facts.fact_conflict import FactConflict
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.conflict_decisions import DecidedBy, DecisionState, NewDecision

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
+from reveries.knowledge.facts.model import DayStatus, Fact
 from reveries.projects.conflict_decisions import pair_id
 from reveries.projects.knowledge_tools import SERVER
 from reveries.projects.note_answers import answer_from_notes
@@ -121,7 +121,7 @@ class FactsTools(ToolGroup):
         facts = [
             fact
             for fact in (await self.store.read_facts(project.id)).facts
-            if fact.kind is not FactKind.TIME and given.kind in (None, fact.kind.value)
+            if fact.kind.is_listed and given.kind in (None, fact.kind.value)
         ]
         if given.ahead:
             ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reveries.knowledge.facts.conflicts import FactConflict, pair_facts
+from reveries.knowledge.facts.conflicts import pair_facts
 from reveries.knowledge.facts.extraction import extract_facts
+from reveries.knowledge.facts.fact_conflict import FactConflict
 from reveries.knowledge.facts.model import Fact, FactKind
 from reveries.knowledge.facts.quantities import main_currency
 from reveries.knowledge.model import Chunk

@@ -12,9 +12,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Final
 
-from reveries.knowledge.facts.conflicts import says_changed
 from reveries.knowledge.facts.note_lines import NoteLine, read_note_lines
 from reveries.knowledge.facts.questions import Extreme, NoteQuestion, read_question
+from reveries.knowledge.facts.replaced_values import says_changed
 from reveries.projects.answer_evidence import Candidate, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts

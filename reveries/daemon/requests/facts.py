@@ -8,7 +8,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
-from reveries.knowledge.facts.conflicts import FactConflict
+from reveries.knowledge.facts.fact_conflict import FactConflict
 from reveries.knowledge.facts.model import DayStatus, Fact, FactKind
 from reveries.llm.tier import Tier
 from reveries.projects.conflict_decisions import (
@@ -85,7 +85,7 @@ def fact_entries(
     project_facts: ProjectFacts, today: date, kind: str = "", *, is_ahead: bool = False
 ) -> list[protocol.FactEntry]:
     """Convert facts to their frame parts. A time without a day is none by itself."""
-    facts = [fact for fact in project_facts.facts if fact.kind is not FactKind.TIME and kind in ("", fact.kind.value)]
+    facts = [fact for fact in project_facts.facts if fact.kind.is_listed and kind in ("", fact.kind.value)]
     if is_ahead:
         ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
         facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))

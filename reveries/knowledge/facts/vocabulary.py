@@ -2,11 +2,14 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from typing import Any, Final
+
+from reveries.index.terms import words_of
 
 
 @dataclass(frozen=True)
@@ -103,3 +106,9 @@ def _load() -> Vocabulary:
 
 
 VOCABULARY: Final = _load()
+
+
+def language_of(text: str) -> str:
+    """Return the language whose small words are most of a text."""
+    words = Counter(words_of(text))
+    return max(VOCABULARY.languages, key=lambda code: sum(words[word] for word in VOCABULARY.languages[code]["stop"]))

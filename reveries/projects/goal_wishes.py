@@ -39,7 +39,17 @@ _GOAL: Final = re.compile(
     rf"(?:{_words('goal')})\s+(?P<of>[^:]{{2,60}}?)(?:(?:\s+{_words('is')})?\s*:|\s+{_words('is')})\s+(?P<text>.+)",
     re.IGNORECASE,
 )
-_BEGIN: Final = re.compile(rf"(?:{_words('begin')})(?:\s*:)?\s+(?P<text>.+)", re.IGNORECASE)
+_POLITE: Final = re.compile(rf"(?:(?:{_words('polite')})[\s,]+)+", re.IGNORECASE)
+_POLITE_END: Final = re.compile(rf"[\s,]+(?:{_words('polite')})$", re.IGNORECASE)
+_PROJECT: Final = (
+    rf"(?:{_words('make')})\s+(?:(?:{_words('polite')})\s+)?(?:(?:{_words('article')})\s+)?(?:{_words('project')})"
+)
+_BEGIN: Final = re.compile(
+    rf"(?:{_PROJECT}(?:(?:\s+an)?(?:\s+(?:{_words('about')})\s|\s*:)|(?=.*\san$))|(?:{_words('begin')})(?:\s*:|\s))"
+    rf"\s*(?P<text>.+?)(?:\s+an)?",
+    re.IGNORECASE,
+)
+"""German puts the end of "anlegen" behind the name, or before "for"."""
 _WANT: Final = re.compile(rf"(?:{_words('want')})[\s,]+(?P<text>.+)", re.IGNORECASE)
 _INFINITIVE: Final = re.compile(r"(?:i|jeg)\b", re.IGNORECASE)
 _WORK: Final = re.compile(rf"(?<!\w){_words('work')}(?!\w)", re.IGNORECASE)
@@ -49,6 +59,8 @@ _ANSWER: Final = re.compile(rf"(?:{_words('answer')})(?P<about>[^:]{{0,60}})(?::
 def read_goal_wish(words: str, projects: Sequence[Project]) -> Wish | None:
     """Return the goal or the project that `words` ask for; None unless that is sure."""
     words = " ".join(words.replace("’", "'").split())
+    if (plain := _plain_request(words)) != words:
+        return read_goal_wish(plain, projects)
     if not words or len(words) > LONGEST_CHARS or _QUESTION.search(words):
         return None
     if (said := _GOAL.fullmatch(words)) is not None:
@@ -65,6 +77,14 @@ def read_goal_wish(words: str, projects: Sequence[Project]) -> Wish | None:
     if len(named) > 1:
         return None
     return Wish(named[0], WishAction.ADD, title=text) if named else Wish(None, WishAction.PURSUE, title=text)
+
+
+def _plain_request(words: str) -> str:
+    """Return a request to begin a project without its courtesies ("could you ... please?"), anything else as it is."""
+    opening = _POLITE.match(words)
+    plain = words[opening.end() :].rstrip(" .!?") if opening is not None else words
+    plain = _POLITE_END.sub("", plain)
+    return plain if _BEGIN.fullmatch(plain) is not None else words
 
 
 def _read_beginning(text: str, projects: Sequence[Project]) -> Wish | None:

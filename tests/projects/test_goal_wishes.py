@@ -47,6 +47,52 @@ def test_a_goal_or_a_project_that_is_asked_for_is_read(words: str, wish: tuple[s
     assert (found.action.value, found.project.name if found.project is not None else "", title) == wish
 
 
+def test_a_project_that_is_asked_for_politely_or_in_other_words_is_begun() -> None:
+    asked_for = {
+        "Please make a project of the garden": "Garden",
+        "Make a project for the garden please": "Garden",
+        "Could you start a project for the greenhouse?": "Greenhouse",
+        "Let's begin a project about learning Norwegian": "Learning Norwegian",
+        "Mach bitte ein Projekt aus dem Garten": "Garten",
+        "Lege ein Projekt Dachboden an": "Dachboden",
+        "Leg ein Projekt für den Dachboden an": "Dachboden",
+        "Leg bitte ein neues Projekt an: Dachboden": "Dachboden",
+        "Haz un proyecto de la cocina": "Cocina",
+        "¿Puedes crear un proyecto para la boda?": "Boda",
+        "Crée un projet pour le jardin, s'il te plaît": "Jardin",
+        "Start een project voor de zolder": "Zolder",
+        "Fai un progetto per il tetto": "Tetto",
+        "Kan du starte et prosjekt for hagen?": "Hagen",
+        "Start a new project called Chicken coop": "Chicken coop",
+        "New project: Bee hives: find a place for the hives": "Bee hives: Find a place for the hives",
+        "Create a project: Attic": "Attic",
+    }
+    assert {
+        words: wish.title for words in asked_for if (wish := read_goal_wish(words, PROJECTS)) is not None
+    } == asked_for
+
+
+def test_talk_about_projects_begins_none() -> None:
+    talk = [
+        "I started a project at work today",
+        "We had a project about rivers in school",
+        "Can you make a projection of my costs?",
+        "Could you help me with a project for school?",
+        "Make a project plan for the garden",
+        "Start the project on Monday",
+        "I want you to be careful",
+        "Did you begin a project for me?",
+        "Please tell me about the project",
+        "Open project",
+        "make the project about twice as large",
+        "Mein Sohn macht ein Projekt über Vulkane",
+        "Please",
+        "Let's start a project someday",
+        "Can you open the project for me?",
+    ]
+    assert [words for words in talk if read_goal_wish(words, PROJECTS) is not None] == []
+
+
 @pytest.mark.parametrize(
     "words",
     [

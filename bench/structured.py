@@ -28,7 +28,7 @@ from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.memory.importing import PastTurn
 from reveries.memory.memory import Memory, MemoryParts
-from reveries.memory.sleep.consolidation import DeepSleepResult
+from reveries.protocol import Consolidated
 
 _SETTINGS: dict[str, object] = {"llm": {"provider": "embedded"}, "budget": {"consolidation": {"tokens_per_day": 10**9}}}
 
@@ -95,7 +95,7 @@ async def _counts(memory: Memory) -> tuple[int, int]:
 
 
 async def _report(
-    slept: DeepSleepResult, answers: AnswerCounts, before: tuple[int, int], after: tuple[int, int]
+    slept: Consolidated, answers: AnswerCounts, before: tuple[int, int], after: tuple[int, int]
 ) -> None:
     [count] = await answers.counts()
     asked = count.valid + count.repaired + count.failed

@@ -32,7 +32,7 @@ from reveries.memory.owner_edits.self_model import SelfModelEdits
 from reveries.memory.owner_edits.thoughts import ThoughtEdits
 from reveries.memory.past_talk import PastTalk
 from reveries.memory.reembedding import Reembedding
-from reveries.memory.sleep.consolidation import DeepSleep, DeepSleepResult
+from reveries.memory.sleep.consolidation import DeepSleep
 from reveries.memory.sleep.light_sleep import LightSleep, LightSleepResult, SleepProgress
 from reveries.memory.sleep.owner_questions import (
     Question,
@@ -62,7 +62,7 @@ from reveries.memory.views.episodes import (
     view_episode,
 )
 from reveries.memory.views.search import EVERYTHING, SearchPeriod, recall_within, turns_like
-from reveries.protocol import EpisodeDetail, MemoryStats
+from reveries.protocol import Consolidated, EpisodeDetail, MemoryStats
 
 _CUE_SECONDS = 5.0
 """Time limit for the vector of a cue: longer than the embedder takes to load and answer on a small machine."""
@@ -308,7 +308,7 @@ class Memory:
         trigger: str = "asked",
         progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
-    ) -> DeepSleepResult:
+    ) -> Consolidated:
         """Run light sleep, then consolidate (R-103..R-108) with a model of this tier. Raises ModelError."""
         await self.light_sleep(stop=stop)
         return await self._deep_sleep.run(model, tier=tier, limit=limit, trigger=trigger, progress=progress, stop=stop)

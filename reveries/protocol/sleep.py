@@ -39,10 +39,10 @@ class ChangedEpisode(msgspec.Struct, frozen=True):
     what: str
     old_summary: str
     new_summary: str
-    merged_into: str
-    added_quotes: list[str]
-    old_salience: float | None
-    new_salience: float | None
+    merged_into: str = ""
+    added_quotes: list[str] = []
+    old_salience: float | None = None
+    new_salience: float | None = None
 
 
 class NewLink(msgspec.Struct, frozen=True):
@@ -53,15 +53,16 @@ class NewLink(msgspec.Struct, frozen=True):
 
 
 class SleepChange(msgspec.Struct, frozen=True):
-    """The changes from one experience, or one batch of them. Lines of `self_model` begin with "+ " or "- "."""
+    """The changes from one experience, or one batch of them. `superseded`: which claim ranks below which from now on,
+    and why. Lines of `self_model` begin with "+ " or "- "."""
 
     experience_id: str
     line: str
-    episodes: list[ChangedEpisode]
-    new_links: list[NewLink]
-    stronger_links: int
-    superseded: list[str]
-    self_model: list[str]
+    episodes: list[ChangedEpisode] = []
+    new_links: list[NewLink] = []
+    stronger_links: int = 0
+    superseded: list[str] = []
+    self_model: list[str] = []
 
 
 class SleepRunDetail(Answer, frozen=True):
@@ -136,7 +137,8 @@ class Contradictions(Answer, frozen=True):
 
 
 class Consolidated(Answer, frozen=True):
-    """The result of a pass. `log` has one line for each experience; `question` is what it asks before it continues."""
+    """The result of a pass. `created`: episodes that became deep ones; `left`: experiences that are still unprocessed;
+    `log` has one line for each experience; `question` is what it asks before it continues."""
 
     run_id: str
     processed: int

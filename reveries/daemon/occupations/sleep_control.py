@@ -16,13 +16,13 @@ from reveries.daemon.occupations.sleep_pressure import SleepPressure, why_sleep_
 from reveries.errors import BudgetExceededError, DiskFullError
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
-from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.light_sleep import LightSleepResult
 from reveries.memory.sleep.preview import Preview
 from reveries.memory.sleep.undo import UndonePass
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.progress import CountCallback
+from reveries.protocol import Consolidated
 from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("mind")
@@ -94,7 +94,7 @@ class SleepControl:
 
     async def consolidate(
         self, limit: int | None, *, trigger: str, progress: CountCallback | None = None
-    ) -> DeepSleepResult:
+    ) -> Consolidated:
         """Run one pass of deep sleep (R-99). Thinking is paused; words of the owner end the pass early (R-102)."""
         async with self._activity.during_sleep(trigger):
             report, stop, model = self._pulse.beat_on_call(progress), self._activity.words_came, self._watched_model()

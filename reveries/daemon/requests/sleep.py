@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.llm.base import Role
 from reveries.memory.claims import Claim, Conflict
-from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, RunDetail, RunEntry
+from reveries.memory.sleep.pass_log import RunDetail, RunEntry
 from reveries.memory.sleep.preview import Preview
 from reveries.safe_text import one_line, plain
 
@@ -22,13 +24,8 @@ async def consolidate_memory(call: Call, request: protocol.Consolidate) -> proto
     progress = call.progress_for_all("consolidating")
     with call.mind.activity.displacing_work(_SLEEP_ASKED_FOR):
         report = await call.mind.sleep.consolidate(request.limit, trigger="owner", progress=progress)
-    return protocol.copy_fields(
-        protocol.Consolidated,
-        report,
-        request_id=request.request_id,
-        log=[plain(line) for line in report.log],
-        question=plain(report.question),
-    )
+    log = [plain(line) for line in report.log]
+    return msgspec.structs.replace(report, request_id=request.request_id, log=log, question=plain(report.question))
 
 
 @handles(protocol.PreviewSleep)
@@ -101,7 +98,7 @@ def _detail_frame(number: int, detail: RunDetail) -> protocol.SleepRunDetail:
     return protocol.SleepRunDetail(number, _run_frame(detail.run), changes, len(detail.changes) - len(changes))
 
 
-def _changes_that_fit(diffs: Sequence[ChangeDiff]) -> list[protocol.SleepChange]:
+def _changes_that_fit(diffs: Sequence[protocol.SleepChange]) -> list[protocol.SleepChange]:
     """Convert as many changes as fit into a frame, from the first on."""
     changes: list[protocol.SleepChange] = []
     chars = 0
@@ -126,27 +123,22 @@ def _run_frame(entry: RunEntry) -> protocol.SleepRun:
     )
 
 
-def _change_frame(diff: ChangeDiff) -> protocol.SleepChange:
-    return protocol.SleepChange(
-        experience_id=diff.experience_id,
-        line=plain(diff.line),
-        episodes=[_episode_frame(episode) for episode in diff.episodes],
-        new_links=[
-            protocol.NewLink(link.source_id, link.target_id, link.type.value, link.strength) for link in diff.new_links
-        ],
-        stronger_links=diff.stronger_links,
-        superseded=_plain_lines(diff.superseded),
-        self_model=_plain_lines(diff.self_model),
+def _change_frame(change: protocol.SleepChange) -> protocol.SleepChange:
+    return msgspec.structs.replace(
+        change,
+        line=plain(change.line),
+        episodes=[_episode_frame(episode) for episode in change.episodes],
+        superseded=_plain_lines(change.superseded),
+        self_model=_plain_lines(change.self_model),
     )
 
 
-def _episode_frame(diff: EpisodeDiff) -> protocol.ChangedEpisode:
-    return protocol.copy_fields(
-        protocol.ChangedEpisode,
-        diff,
-        old_summary=one_line(diff.old_summary, _SUMMARY_CHARS),
-        new_summary=one_line(diff.new_summary, _SUMMARY_CHARS),
-        added_quotes=_plain_lines(diff.added_quotes),
+def _episode_frame(episode: protocol.ChangedEpisode) -> protocol.ChangedEpisode:
+    return msgspec.structs.replace(
+        episode,
+        old_summary=one_line(episode.old_summary, _SUMMARY_CHARS),
+        new_summary=one_line(episode.new_summary, _SUMMARY_CHARS),
+        added_quotes=_plain_lines(episode.added_quotes),
     )
 
 

@@ -44,6 +44,7 @@ from reveries.memory.sleep.questions import Asker, WaitingNote
 from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences, are_still_there
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
+from reveries.protocol import Consolidated
 from reveries.safe_text import one_line
 
 MAX_ATTEMPTS = 3
@@ -54,25 +55,6 @@ TIME_PASSED: Final = "age"
 """The trigger of a pass that asks no model and only applies decay."""
 _AUTOMATIC: Final = frozenset({"time", "volume", "sleep"})
 """Triggers of passes that nobody asked for: they skip experiences whose changes were undone or refused."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeepSleepResult:
-    """What a pass did; `log` has one line for each experience."""
-
-    run_id: str
-    processed: int
-    created: int
-    """Episodes that became deep ones."""
-    merged: int
-    fallbacks: int
-    left: int
-    """Experiences that are still unprocessed."""
-    seconds: float
-    was_interrupted: bool
-    log: tuple[str, ...]
-    question: str = ""
-    """What it asks the owner before it continues; empty if nothing."""
 
 
 async def load_waiting_notes(database: Database) -> tuple[WaitingNote, ...]:
@@ -151,7 +133,7 @@ class DeepSleep:
         trigger: str = "asked",
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
-    ) -> DeepSleepResult:
+    ) -> Consolidated:
         """Process at most `limit` experiences, then decay and prune. `tier` is what the model can do, asked before each
         call, because a fallback may answer.
 
@@ -343,12 +325,13 @@ class DeepSleep:
         current.fallbacks += 1
         current.log.append(line)
 
-    async def _waiting_result(self, question: Question) -> DeepSleepResult:
+    async def _waiting_result(self, question: Question) -> Consolidated:
         left = await self.unprocessed_count(with_held=True)
-        return DeepSleepResult(question.run_id, 0, 0, 0, 0, left, 0.0, False, (), question.text)
+        return Consolidated(0, question.run_id, 0, 0, 0, 0, left, 0.0, False, [], question.text)
 
-    async def _build_result(self, current: _DeepPass, seconds: float) -> DeepSleepResult:
-        return DeepSleepResult(
+    async def _build_result(self, current: _DeepPass, seconds: float) -> Consolidated:
+        return Consolidated(
+            request_id=0,
             run_id=current.run_id,
             processed=current.processed,
             created=current.created,
@@ -357,6 +340,6 @@ class DeepSleep:
             left=await self.unprocessed_count(with_held=current.with_held),
             seconds=seconds,
             was_interrupted=current.is_stopped,
-            log=tuple(current.log),
+            log=current.log,
             question=current.question,
         )

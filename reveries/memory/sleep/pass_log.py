@@ -16,7 +16,6 @@ from reveries.db.database import Database, Row, Transaction
 from reveries.errors import NotFoundError, UndoError
 from reveries.memory.changes import ChangeSet, ExperienceBefore, PriorState, SelfModelChange
 from reveries.memory.claims import UPDATE
-from reveries.memory.model import Link
 from reveries.memory.rows import vector_bytes
 from reveries.memory.self_model import LIST_FIELDS, TEXT_FIELDS
 from reveries.memory.sleep.pass_records import (
@@ -29,6 +28,7 @@ from reveries.memory.sleep.pass_records import (
     encode_record,
 )
 from reveries.memory.store import MemoryStore
+from reveries.protocol import ChangedEpisode, NewLink, SleepChange
 
 CORRECTION = "correction"
 """The trigger of a pass caused by the owner's correction."""
@@ -58,41 +58,11 @@ class RunEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeDiff:
-    """An episode before and after."""
-
-    episode_id: str
-    what: str
-    """"new", "changed", "merged away", "taken away" or "dormant"."""
-    old_summary: str
-    new_summary: str
-    merged_into: str = ""
-    added_quotes: tuple[str, ...] = ()
-    old_salience: float | None = None
-    new_salience: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeDiff:
-    """The changes from one experience, or from one batch."""
-
-    experience_id: str
-    line: str
-    episodes: tuple[EpisodeDiff, ...]
-    new_links: tuple[Link, ...]
-    stronger_links: int
-    self_model: tuple[str, ...]
-    """Lines that begin with "+ " or "- "."""
-    superseded: tuple[str, ...] = ()
-    """Sentences that say which claim ranks below which from now on, and why."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunDetail:
     """A pass with all its changes, in order."""
 
     run: RunEntry
-    changes: tuple[ChangeDiff, ...]
+    changes: tuple[SleepChange, ...]
 
 
 async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
@@ -131,24 +101,28 @@ def _decode_changes(rows: Iterable[Row]) -> list[PassRecord]:
 
 def build_diff(
     experience_id: str, line: str, recorded: PassRecord, summaries: Mapping[str, str] = MappingProxyType({})
-) -> ChangeDiff:
+) -> SleepChange:
     """Return one recorded change in readable form; `summaries` by id are of the episodes that became dormant. Pure."""
     diffs = [_episode_diff(change) for change in recorded.episodes if change.is_shown]
     diffs += [
-        EpisodeDiff(gone.id, "merged away", gone.was.summary if gone.was is not None else "", "", gone.into)
+        ChangedEpisode(gone.id, "merged away", gone.was.summary if gone.was is not None else "", "", gone.into)
         for gone in recorded.retired
     ]
     put = {episode.id for episode in recorded.episodes}
-    diffs += [EpisodeDiff(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
+    diffs += [ChangedEpisode(name, "taken away", "", "") for name in recorded.removed_ids if name not in put]
     diffs += [dormant_diff(entry.episode_id, summaries.get(entry.episode_id, "")) for entry in recorded.dormant]
-    return ChangeDiff(
+    return SleepChange(
         experience_id=experience_id,
         line=line,
-        episodes=tuple(diffs),
-        new_links=tuple(link for link, before in recorded.directed_links if before is None),
+        episodes=diffs,
+        new_links=[
+            NewLink(link.source_id, link.target_id, link.type.value, link.strength)
+            for link, before in recorded.directed_links
+            if before is None
+        ],
         stronger_links=sum(before is not None for _, before in recorded.directed_links),
-        self_model=self_lines(recorded.self_model),
-        superseded=tuple(_conflict_line(conflict) for conflict in recorded.conflicts),
+        self_model=list(self_lines(recorded.self_model)),
+        superseded=[_conflict_line(conflict) for conflict in recorded.conflicts],
     )
 
 
@@ -159,9 +133,9 @@ def _conflict_line(conflict: ConflictRecord) -> str:
     return f"{earlier} and {later} contradict each other. {conflict.reason}"
 
 
-def dormant_diff(episode_id: str, summary: str) -> EpisodeDiff:
+def dormant_diff(episode_id: str, summary: str) -> ChangedEpisode:
     """Return the diff of an episode that becomes dormant."""
-    return EpisodeDiff(episode_id, "dormant", summary, "")
+    return ChangedEpisode(episode_id, "dormant", summary, "")
 
 
 def self_lines(change: SelfModelChange | None) -> tuple[str, ...]:
@@ -187,17 +161,17 @@ def _list_lines(name: str, before: Sequence[str], after: Sequence[str]) -> Itera
     yield from (f"+ {name}: {text}" for text in after if text not in before)
 
 
-def _episode_diff(change: EpisodeChange) -> EpisodeDiff:
+def _episode_diff(change: EpisodeChange) -> ChangedEpisode:
     if change.is_new:
-        return EpisodeDiff(change.id, "new", "", change.summary, new_salience=change.salience)
+        return ChangedEpisode(change.id, "new", "", change.summary, new_salience=change.salience)
     old_summary, new_summary = change.values.get("summary", (change.summary, change.summary))
     old_salience, new_salience = change.values.get("salience", (change.salience, change.salience))
-    return EpisodeDiff(
+    return ChangedEpisode(
         episode_id=change.id,
         what="changed",
         old_summary=str(old_summary),
         new_summary=str(new_summary),
-        added_quotes=change.added_quotes,
+        added_quotes=list(change.added_quotes),
         old_salience=_as_number(old_salience),
         new_salience=_as_number(new_salience),
     )

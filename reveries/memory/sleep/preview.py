@@ -31,12 +31,13 @@ from reveries.memory.sleep.model_answers import (
     run_unless_stopped,
 )
 from reveries.memory.sleep.owner_questions import merge_allowance
-from reveries.memory.sleep.pass_log import ChangeDiff, build_diff
+from reveries.memory.sleep.pass_log import build_diff
 from reveries.memory.sleep.pass_records import build_pass_record
 from reveries.memory.sleep.questions import Asker
 from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
+from reveries.protocol import SleepChange
 from reveries.safe_text import one_line
 
 _NEAR_COUNT = 24
@@ -46,7 +47,7 @@ _NEAR_COUNT = 24
 class Preview:
     """What a pass would do now."""
 
-    changes: tuple[ChangeDiff, ...]
+    changes: tuple[SleepChange, ...]
     fallbacks: int
     """Experiences with an unusable answer."""
     left: int
@@ -178,7 +179,7 @@ class DryRunMemory:
         names = [episode_id, *(gone for gone, into in self._merged_into.items() if into == episode_id)]
         return np.vstack([self._live.turn_vectors_of(name) for name in names])
 
-    def apply_changes(self, experience_id: str, changes: ChangeSet, line: str) -> ChangeDiff:
+    def apply_changes(self, experience_id: str, changes: ChangeSet, line: str) -> SleepChange:
         """Apply `changes` to the copies and return their diff."""
         diff = build_diff(experience_id, line, build_pass_record(changes, self.graph.state_before(changes)))
         self.graph.apply(changes)
@@ -211,7 +212,7 @@ class _DryPass:
 
     sketch: DryRunMemory
     allowance: float
-    diffs: list[ChangeDiff] = field(default_factory=list)
+    diffs: list[SleepChange] = field(default_factory=list)
     spent: int = 0
     foreign_spent: int = 0
     fallbacks: int = 0
@@ -220,5 +221,5 @@ class _DryPass:
         """Note that these parts have no usable answer."""
         for experience in (experience for part in parts for experience in part.experiences):
             line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {reason}"
-            self.diffs.append(ChangeDiff(experience.id, line, (), (), 0, ()))
+            self.diffs.append(SleepChange(experience.id, line))
             self.fallbacks += 1

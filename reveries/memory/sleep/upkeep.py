@@ -15,8 +15,9 @@ from reveries.db.database import Transaction
 from reveries.memory.changes import ChangeSet, Dormancy, Fading
 from reveries.memory.model import Episode
 from reveries.memory.sleep.decay import FADED, FADED_BELOW, fade_episodes, select_dormant_episodes
-from reveries.memory.sleep.pass_log import ChangeDiff, EpisodeDiff, dormant_diff, record_change
+from reveries.memory.sleep.pass_log import dormant_diff, record_change
 from reveries.memory.store import MemoryStore, load_pinned_ids
+from reveries.protocol import ChangedEpisode, SleepChange
 
 _KEEP_SALIENCE = 0.9
 """Words of experiences at least this salient always stay in the live index (RA-14)."""
@@ -50,7 +51,7 @@ class Upkeep:
             await self._log_line(self.run_id, line)
         return ChangeSet(fadings=faded, put_away_turn_ids=words, dormant=await self._store_dormancies())
 
-    async def preview(self) -> tuple[ChangeDiff, ...]:
+    async def preview(self) -> tuple[SleepChange, ...]:
         """Return what `run` would log now; () if stopped. Changes nothing."""
         pinned = await load_pinned_ids(self.store.database)
         candidates: list[Episode] = []
@@ -73,9 +74,9 @@ class Upkeep:
         summaries = {candidate.id: candidate.summary for candidate in candidates}
         line = upkeep_line(fallen, words)
         return (
-            *([ChangeDiff("", line, (), (), 0, ())] if line else ()),
+            *([SleepChange("", line)] if line else ()),
             *(
-                ChangeDiff("", dormant_line(some), _dormant_diffs(some, summaries), (), 0, ())
+                SleepChange("", dormant_line(some), _dormant_diffs(some, summaries))
                 for some in self._batches(leaving, _DORMANT_AT_ONCE)
             ),
         )
@@ -213,8 +214,8 @@ def dormant_line(leaving: Sequence[Dormancy]) -> str:
     return f"Now dormant: {', '.join(f'{count} {reason}' for count, reason in reasons if count)}."
 
 
-def _dormant_diffs(leaving: Sequence[Dormancy], summaries: dict[str, str]) -> tuple[EpisodeDiff, ...]:
-    return tuple(dormant_diff(entry.episode_id, summaries[entry.episode_id]) for entry in leaving)
+def _dormant_diffs(leaving: Sequence[Dormancy], summaries: dict[str, str]) -> list[ChangedEpisode]:
+    return [dormant_diff(entry.episode_id, summaries[entry.episode_id]) for entry in leaving]
 
 
 def _apply_fading(episode: Episode, entry: Fading | None) -> Episode:

@@ -18,8 +18,8 @@ from reveries.memory.conversations import Thought
 from reveries.memory.memory import Memory
 from reveries.memory.model import DayUnit, Origin
 from reveries.memory.self_model import expected_in_order, with_days
-from reveries.memory.sleep.consolidation import DeepSleepResult
 from reveries.memory.sleep.conversation_answer import day_at, shares_words
+from reveries.protocol import Consolidated
 from tests.fakes.clock import HandClock
 from tests.fakes.scripted import Piece, Script, ScriptedModel
 from tests.memory.kit import NOW, deep_answer, hanging, open_memory, talk
@@ -68,7 +68,7 @@ def answer_for(
     return script
 
 
-async def sleep_on(memory: Memory, *scripts: Script, **chosen: object) -> tuple[DeepSleepResult, ScriptedModel]:
+async def sleep_on(memory: Memory, *scripts: Script, **chosen: object) -> tuple[Consolidated, ScriptedModel]:
     model = ScriptedModel(scripts, context_tokens=int(str(chosen.pop("context_tokens", 32_000))))
     return await memory.deep_sleep(model, tier=capable, **chosen), model  # type: ignore[arg-type]
 

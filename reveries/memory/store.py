@@ -213,23 +213,6 @@ class MemoryStore:
         experiences = [by_id[name] for name in ids if name in by_id]
         return [(e, tuple(turns.get(e.id) or passages_of(e, self.mind_name))) for e in experiences]
 
-    async def next_unprocessed(
-        self, max_attempts: int, passed_over: Sequence[str], *, with_held: bool = True
-    ) -> tuple[Experience | None, tuple[Turn, ...]]:
-        """Load the most salient experience that waits for deep sleep, with its turns or passages; None if none does."""
-        passed = json.dumps(list(passed_over))
-        named = {"max_attempts": max_attempts, "passed_over": passed, "with_held": int(with_held)}
-        rows = await self.database.rows("experiences.next_to_process", named)
-        if not rows:
-            return None, ()
-        experience = experience_of(rows[0])
-        return experience, await self.turns_of(experience)
-
-    async def turns_of(self, experience: Experience) -> tuple[Turn, ...]:
-        """Load the turns of an experience, or its passages if it has no turns."""
-        turns = await self.database.rows("turns.of_experience", {"experience_id": experience.id})
-        return tuple(map(turn_of, turns)) or passages_of(experience, self.mind_name)
-
     async def _vectors(self, kind: str, model_id: str, dimensions: int) -> dict[str, Vector]:
         rows = await self.database.rows("episodes.live_vectors", {"owner_kind": kind, "model_id": model_id})
         size = 4 * dimensions

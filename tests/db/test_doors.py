@@ -459,5 +459,5 @@ async def test_a_note_of_a_thought_that_got_its_taint_late_is_in_the_list_and_no
         shown, listed = await notes.show(4.0), await notes.latest(9)
     finally:
         await database.aclose()
-    assert [note.id for note in shown] == ["of clean"]
-    assert {note.id for note in listed} == {"of clean", "of led"}
+    assert [note.note_id for note in shown] == ["of clean"]
+    assert {note.note_id for note in listed} == {"of clean", "of led"}

@@ -13,7 +13,7 @@ from reveries.client.render import Page, line, paragraph
 from reveries.client.talk_page import conversation_page
 from reveries.client.tui.browser import ActionOutcome, BrowserAction, CloseBrowser, Entry, ReloadList
 from reveries.client.tui.history import History
-from reveries.client.tui.mind_queries import MindQueries, list_row
+from reveries.client.tui.mind_queries import ListedQueries, MindQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
@@ -61,7 +61,7 @@ class SleepListing(MindQueries):
         return ReloadList(sleep_undone_page(undone))
 
 
-class ConversationListing(MindQueries):
+class ConversationListing(ListedQueries[protocol.PastConversation]):
     """Past conversations, latest first."""
 
     title = "conversations"
@@ -69,16 +69,12 @@ class ConversationListing(MindQueries):
     empty_text = "No conversation contains these words."
     actions = (_RESUME,)
 
-    def __init__(self, ask: AskCallback, clock: Clock) -> None:
-        super().__init__(ask, clock)
-        self._listed: dict[str, protocol.PastConversation] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per conversation."""
         answer = await self.ask(
             lambda number: protocol.AskConversations(number, words.strip(), _LISTED), protocol.Conversations
         )
-        self._listed = {conversation.conversation_id: conversation for conversation in answer.conversations}
+        self.listed = {conversation.conversation_id: conversation for conversation in answer.conversations}
         now = self.clock.now()
         return [
             Entry(conversation.conversation_id, _conversation_row(conversation, now))
@@ -88,7 +84,7 @@ class ConversationListing(MindQueries):
     async def page(self, key: str) -> Page:
         """Render its last turns."""
         answer = await self.ask(lambda number: protocol.AskTurns(number, key, None, _FOUND), protocol.Turns)
-        return conversation_page(self._listed[key], answer, self.clock.now())
+        return conversation_page(self.listed[key], answer, self.clock.now())
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Resume the conversation in every attached client."""
@@ -96,16 +92,12 @@ class ConversationListing(MindQueries):
         return CloseBrowser()
 
 
-class ThoughtListing(MindQueries):
+class ThoughtListing(ListedQueries[protocol.ThoughtEntry]):
     """Thoughts of the last week, latest first."""
 
     title = "thoughts"
     empty_text = "No thoughts in the last week."
     actions = (_PIN, _DROP)
-
-    def __init__(self, ask: AskCallback, clock: Clock) -> None:
-        super().__init__(ask, clock)
-        self._thoughts: dict[str, protocol.ThoughtEntry] = {}
 
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per thought."""
@@ -113,12 +105,12 @@ class ThoughtListing(MindQueries):
         since = now - _WEEK_SECONDS
         answer = await self.ask(lambda number: protocol.AskThoughts(number, since, _LISTED), protocol.Thoughts)
         latest = sorted(answer.thoughts, key=lambda thought: thought.began_at, reverse=True)
-        self._thoughts = {thought.thought_id: thought for thought in latest}
+        self.listed = {thought.thought_id: thought for thought in latest}
         return [Entry(thought.thought_id, _thought_row(thought, now)) for thought in latest]
 
     async def page(self, key: str) -> Page:
         """Render why the thought began, its text, why it ended, and its cost."""
-        return thoughts_page([self._thoughts[key]], self.clock.now())
+        return thoughts_page([self.listed[key]], self.clock.now())
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Pin or drop the thought."""

@@ -1,6 +1,6 @@
 """Typed requests to the daemon, and the rows and pages that all browser listings share."""
 
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from textual.content import Content
 
@@ -15,6 +15,7 @@ from reveries.safe_text import one_line
 
 _ROW_CHARS: Final = 120
 _BAR_CELLS: Final = 5
+_Listed = TypeVar("_Listed")
 
 
 async def fetch_last_context(ask: AskCallback, conversation_id: str) -> protocol.ToldContext | None:
@@ -54,6 +55,15 @@ class MindQueries:
         """Render why an episode is recalled for a cue, or for the last turn."""
         answer = await self.ask(lambda number: protocol.AskWhy(number, key, cue), protocol.Why)
         return why_page(answer, self.clock.now())
+
+
+class ListedQueries(MindQueries, Generic[_Listed]):
+    """Base of the listings that keep what they list, by key; `project` is set for those within one."""
+
+    def __init__(self, ask: AskCallback, clock: Clock, project: str = "") -> None:
+        super().__init__(ask, clock)
+        self.project = project
+        self.listed: dict[str, _Listed] = {}
 
 
 def list_row(mark: str, text: str, note: str) -> Content:

@@ -1,7 +1,8 @@
 """Listings of projects and their tasks, questions, orientation pages, log and grants. The pages are those of the
 command line."""
 
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Final, Literal, TypeVar
 
 from reveries import protocol
 from reveries.client.connection import AskCallback
@@ -24,12 +25,13 @@ from reveries.client.features.project_wording import (
     describe_trigger,
 )
 from reveries.client.render import Page, line, paragraph
-from reveries.client.tui.browser import ActionOutcome, BrowserAction, Entry, OpenListing, ReloadList
-from reveries.client.tui.mind_queries import MindQueries, list_row
+from reveries.client.tui.browser import ActionOutcome, BrowserAction, BrowserListing, Entry, OpenListing, ReloadList
+from reveries.client.tui.mind_queries import ListedQueries, list_row
 from reveries.client.wording import ago, plural
 from reveries.clock import Clock
 from reveries.safe_text import one_line
 
+_Listed = TypeVar("_Listed")
 _LOGGED: Final = 200
 _LIVE_SECONDS: Final = 2.0
 _MARKS: Final = {"done": "✓", "in_progress": "▸", "ready": "·", "blocked": "‖", "dropped": "×"}
@@ -57,21 +59,17 @@ _DISMISS: Final = BrowserAction("d", "both hold")
 _REVOKE: Final = BrowserAction("r", "revoke", "Revoke this grant?")
 
 
-class ProjectListing(MindQueries):
+class ProjectListing(ListedQueries[protocol.ProjectLine]):
     """Projects, each with its state."""
 
     title = "your projects"
     empty_text = "No projects yet. Start one in a shell: reveries project new Piano"
     actions = (_TASKS, _PROPOSALS, _CONFLICTS, _QUESTIONS, _PAGES, _LOG, _GRANTS, _WORK, _PAUSE)
 
-    def __init__(self, ask: AskCallback, clock: Clock) -> None:
-        super().__init__(ask, clock)
-        self._listed: dict[str, protocol.ProjectLine] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per project: its progress, and what waits for the owner."""
         answer = await self.ask(protocol.AskProjects, protocol.Projects)
-        self._listed = {project.project_id: project for project in answer.projects}
+        self.listed = {project.project_id: project for project in answer.projects}
         return [
             Entry(project.project_id, list_row("●", project.name, _project_note(project)))
             for project in answer.projects
@@ -89,25 +87,21 @@ class ProjectListing(MindQueries):
         if action is _WORK:
             asked = await self.ask(lambda number: protocol.RequestWork(number, key), protocol.WorkRequested)
             return ReloadList([line(f"  {one_line(asked.project)} is next, when this conversation is idle.")])
-        is_active = self._listed[key].state == "active"
+        is_active = self.listed[key].state == "active"
         state: Literal["active", "paused"] = "paused" if is_active else "active"
         await self.ask(lambda number: protocol.ChangeProject(number, key, state), protocol.ProjectDetail)
         return ReloadList([line("  It is paused." if is_active else "  It is resumed.")])
 
 
-class _ProjectPartListing(MindQueries):
+class _ProjectPartListing(ListedQueries[_Listed]):
     """Base of the listings within one project."""
-
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock)
-        self.project = project
 
     async def fetch_detail(self) -> protocol.ProjectDetail:
         """Fetch the project with the last lines of its log."""
         return await self.ask(lambda number: protocol.AskProject(number, self.project, _LOGGED), protocol.ProjectDetail)
 
 
-class TaskListing(_ProjectPartListing):
+class TaskListing(_ProjectPartListing[None]):
     """Tasks in the order of the plan, each with what it waits for."""
 
     title = "tasks"
@@ -132,36 +126,31 @@ class TaskListing(_ProjectPartListing):
         return ReloadList(task_undone_page(undone))
 
 
-class QuestionListing(MindQueries):
+class QuestionListing(ListedQueries[protocol.QuestionEntry]):
     """Open questions of projects, oldest first, answered in place."""
 
     title = "questions for you"
     empty_text = "No open questions."
     actions = (_ANSWER, _YES, _ALWAYS, _NO)
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str = "") -> None:
-        super().__init__(ask, clock)
-        self._project = project
-        self._listed: dict[str, protocol.QuestionEntry] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per question."""
-        self._listed = {question.question_id: question for question in await self._questions()}
+        self.listed = {question.question_id: question for question in await self._questions()}
         now = self.clock.now()
         return [
             Entry(key, list_row("?", question.question, f"{question.project}, {ago(question.asked_at, now)}"))
-            for key, question in self._listed.items()
+            for key, question in self.listed.items()
         ]
 
     async def _questions(self) -> list[protocol.QuestionEntry]:
-        if not self._project:
+        if not self.project:
             return (await self.ask(protocol.AskOpenQuestions, protocol.OpenQuestions)).questions
-        answer = await self.ask(lambda number: protocol.AskProject(number, self._project), protocol.ProjectDetail)
+        answer = await self.ask(lambda number: protocol.AskProject(number, self.project), protocol.ProjectDetail)
         return answer.questions
 
     async def page(self, key: str) -> Page:
         """Render the whole question, and the keys that answer it."""
-        question = self._listed[key]
+        question = self.listed[key]
         of_kind = {
             "approval": "y yes, this once   a always   n no",
             "decision": "y yes   n no   enter, then your words",
@@ -171,7 +160,7 @@ class QuestionListing(MindQueries):
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Answer the question."""
-        kind = self._listed[key].kind
+        kind = self.listed[key].kind
         if (action is _ALWAYS and kind != "approval") or (action in (_YES, _NO) and kind == "question"):
             return paragraph("This question cannot be answered like that. Press enter, then type your answer.")
         answer_text = {_YES: "yes", _ALWAYS: "always", _NO: "no"}.get(action, words)
@@ -181,36 +170,28 @@ class QuestionListing(MindQueries):
         return ReloadList(paragraph(f"Answered, for {one_line(answer.project)}: {one_line(answer_text, 200)}"))
 
 
-class OrientationListing(_ProjectPartListing):
+class OrientationListing(_ProjectPartListing[protocol.OrientationEntry]):
     """Versions of the orientation page, newest first, each with its changes."""
 
     title = "orientation"
     actions = (_REVERT,)
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock, project)
-        self._versions: list[protocol.OrientationEntry] = []
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per version."""
         asked = await self.ask(lambda number: protocol.AskOrientations(number, self.project), protocol.Orientations)
-        self._versions, now = asked.versions, self.clock.now()
+        self.listed, now = {str(page.version): page for page in asked.versions}, self.clock.now()
         return [
-            Entry(
-                str(version.version),
-                list_row(str(version.version), describe_trigger(version.trigger), ago(version.written_at, now)),
-            )
-            for version in asked.versions
+            Entry(key, list_row(key, describe_trigger(page.trigger), ago(page.written_at, now)))
+            for key, page in self.listed.items()
         ]
 
     async def page(self, key: str) -> Page:
         """Render what this version changed, then the whole page."""
         version = int(key)
-        text = next(listed.text for listed in self._versions if listed.version == version)
-        whole = [row for words in text.splitlines() for row in paragraph(words, indent=2)]
+        whole = [row for words in self.listed[key].text.splitlines() for row in paragraph(words, indent=2)]
         if version == 1:
             return whole
-        return [*orientation_diff_page(self._versions, version - 1, version), line(), *whole]
+        return [*orientation_diff_page(list(self.listed.values()), version - 1, version), line(), *whole]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Make this version the newest."""
@@ -220,7 +201,7 @@ class OrientationListing(_ProjectPartListing):
         return ReloadList()
 
 
-class WorkLogListing(_ProjectPartListing):
+class WorkLogListing(_ProjectPartListing[protocol.WorkEntry]):
     """The work log, newest first; the list reloads while work goes on."""
 
     title = "work log, live"
@@ -228,13 +209,9 @@ class WorkLogListing(_ProjectPartListing):
     actions = (_WHY,)
     refresh_seconds = _LIVE_SECONDS
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock, project)
-        self._log: dict[str, protocol.WorkEntry] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per log line."""
-        self._log, now = {entry.entry_id: entry for entry in (await self.fetch_detail()).log}, self.clock.now()
+        self.listed, now = {entry.entry_id: entry for entry in (await self.fetch_detail()).log}, self.clock.now()
         return [
             Entry(
                 key,
@@ -244,44 +221,40 @@ class WorkLogListing(_ProjectPartListing):
                     ago(entry.happened_at, now),
                 ),
             )
-            for key, entry in self._log.items()
+            for key, entry in self.listed.items()
         ]
 
     async def page(self, key: str) -> Page:
         """Render the whole log line."""
-        entry = self._log[key]
+        entry = self.listed[key]
         details = describe_details(entry.action, entry.details)
         return [*project_log_page([entry], self.clock.now()), line(), *paragraph(details, indent=2)]
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Show the task that the log line belongs to."""
-        if not (task_id := self._log[key].task_id):
+        if not (task_id := self.listed[key].task_id):
             return paragraph("This line belongs to no task.")
         asked = protocol.AskTaskTrace
         answer = await self.ask(lambda number: asked(number, self.project, task_id), protocol.TaskTrace)
         return trace_page(answer)
 
 
-class GrantListing(_ProjectPartListing):
+class GrantListing(_ProjectPartListing[protocol.GrantEntry]):
     """The grants of a project."""
 
     title = "grants"
     empty_text = "No grants. To give one, in a shell: reveries grant give NAME fetch"
     actions = (_REVOKE,)
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock, project)
-        self._listed: dict[str, protocol.GrantEntry] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per grant."""
         answer = await self.ask(lambda number: protocol.AskGrants(number, self.project), protocol.Grants)
-        self._listed, now = {grant.grant_id: grant for grant in answer.grants}, self.clock.now()
-        return [Entry(key, list_row("·", grant.name, ago(grant.given_at, now))) for key, grant in self._listed.items()]
+        self.listed, now = {grant.grant_id: grant for grant in answer.grants}, self.clock.now()
+        return [Entry(key, list_row("·", grant.name, ago(grant.given_at, now))) for key, grant in self.listed.items()]
 
     async def page(self, key: str) -> Page:
         """Render what the grant allows."""
-        return grants_page(protocol.Grants(0, "", [self._listed[key]]), self.clock.now())
+        return grants_page(protocol.Grants(0, "", [self.listed[key]]), self.clock.now())
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Revoke the grant."""
@@ -289,29 +262,25 @@ class GrantListing(_ProjectPartListing):
         return ReloadList([line("  Revoked.")])
 
 
-class ProposalListing(_ProjectPartListing):
+class ProposalListing(_ProjectPartListing[protocol.ProposalEntry]):
     """Tasks that the notes of a project propose, accepted or dropped in place."""
 
     title = "what the notes propose"
     empty_text = "The notes propose nothing that you have not decided."
     actions = (_ACCEPT, _DROP)
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock, project)
-        self._listed: dict[str, protocol.ProposalEntry] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per proposal."""
         answer = await self.ask(lambda number: protocol.AskProposals(number, self.project), protocol.Proposals)
-        self._listed = {item.proposal_id: item for item in answer.proposals}
+        self.listed = {item.proposal_id: item for item in answer.proposals}
         return [
             Entry(key, list_row("·", item.title, describe_due(item.due) if item.due else ""))
-            for key, item in self._listed.items()
+            for key, item in self.listed.items()
         ]
 
     async def page(self, key: str) -> Page:
         """Render the proposal with its line and place in the notes."""
-        return proposals_page(protocol.Proposals(0, self.project, [self._listed[key]]))
+        return proposals_page(protocol.Proposals(0, self.project, [self.listed[key]]))
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Make a task of the proposal, or drop it."""
@@ -322,29 +291,25 @@ class ProposalListing(_ProjectPartListing):
         return ReloadList([line("  It is a task now." if action is _ACCEPT else "  Dropped.")])
 
 
-class ConflictListing(_ProjectPartListing):
+class ConflictListing(_ProjectPartListing[protocol.FactConflictEntry]):
     """Lines of the notes that do not go together, decided in place."""
 
     title = "what does not go together"
     empty_text = "Nothing was found that does not go together."
     actions = (_KEEP_A, _KEEP_B, _DISMISS)
 
-    def __init__(self, ask: AskCallback, clock: Clock, project: str) -> None:
-        super().__init__(ask, clock, project)
-        self._listed: dict[str, protocol.FactConflictEntry] = {}
-
     async def entries(self, words: str) -> list[Entry]:
         """Load one row per conflict."""
         answer = await self.ask(lambda number: protocol.AskFactConflicts(number, self.project), protocol.FactConflicts)
-        self._listed = {item.conflict_id: item for item in answer.conflicts}
+        self.listed = {item.conflict_id: item for item in answer.conflicts}
         return [
             Entry(key, list_row("≠", item.subject, f"{describe_value(item.a)}, {describe_value(item.b)}"))
-            for key, item in self._listed.items()
+            for key, item in self.listed.items()
         ]
 
     async def page(self, key: str) -> Page:
         """Render both lines with their places."""
-        return fact_conflicts_page(protocol.FactConflicts(0, [self._listed[key]]))
+        return fact_conflicts_page(protocol.FactConflicts(0, [self.listed[key]]))
 
     async def run_action(self, action: BrowserAction, key: str, words: str = "") -> ActionOutcome:
         """Note which line holds, or that both do."""
@@ -357,7 +322,7 @@ class ConflictListing(_ProjectPartListing):
         return ReloadList([line("  Noted. It comes back only if one of the lines changes.")])
 
 
-_LISTINGS: Final = {
+_LISTINGS: Final[dict[BrowserAction, Callable[[AskCallback, Clock, str], BrowserListing]]] = {
     _PROPOSALS: ProposalListing,
     _CONFLICTS: ConflictListing,
     _TASKS: TaskListing,

@@ -74,7 +74,7 @@ class ThinkingControl:
         the owner that what was said since is not in the note."""
         return [
             f"A note from {self._settings().mind.name}, {format_day(note.written_at)}: {note.text} ({note.reason} Not"
-            f" wanted: reveries notes dismiss {note.id[:8]})"
+            f" wanted: reveries notes dismiss {note.note_id[:8]})"
             for note in await self.notes.show(self._settings().monologue.notes_per_day)
         ]
 

@@ -4,7 +4,6 @@ import contextlib
 
 from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
-from reveries.daemon.talk.owner_notes import OwnerNote
 from reveries.monologue.observers import ThoughtEnd, ThoughtEvent, ThoughtPiece, ThoughtStart
 from reveries.monologue.thought import Reactivation, ThinkingReason
 from reveries.safe_text import one_line, plain
@@ -69,19 +68,8 @@ def _controlled_frame(call: Call) -> protocol.ThinkingControlled:
     return protocol.ThinkingControlled(call.request_id, state, one_line(detail), call.mind.permission.is_paused)
 
 
-def _notes_frame(call: Call, notes: list[OwnerNote]) -> protocol.Notes:
-    shown = [
-        protocol.copy_fields(
-            protocol.Note,
-            note,
-            note_id=note.id,
-            text=plain(note.text),
-            shown_at=note.shown_at or 0.0,
-            dismissed_at=note.dismissed_at or 0.0,
-        )
-        for note in notes
-    ]
-    return protocol.Notes(call.request_id, shown, call.mind.settings.monologue.notes_per_day)
+def _notes_frame(call: Call, notes: list[protocol.Note]) -> protocol.Notes:
+    return protocol.Notes(call.request_id, notes, call.mind.settings.monologue.notes_per_day)
 
 
 def thought_frame(request_id: int, event: ThoughtEvent) -> protocol.Frame:

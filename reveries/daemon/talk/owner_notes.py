@@ -1,13 +1,13 @@
 """Notes to the owner: stored when a thought ends with one, shown when a client attaches, dismissed by the owner."""
 
-from dataclasses import dataclass
-
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
 from reveries.db.database import Database, Row
 from reveries.errors import NotFoundError
 from reveries.monologue.notes import PastNote, extract_note, is_repeated_note, next_note_at
 from reveries.monologue.thought import FinishedThought
+from reveries.protocol import Note
+from reveries.safe_text import plain
 
 _LATEST_CHECKED = 20
 """The latest notes that are checked for the rate and for repetitions."""
@@ -21,21 +21,6 @@ _REASONS = {
     "nudge": "It came when you asked it to think.",
     "step": "It came when you asked for a thought.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OwnerNote:
-    """One note, with why it was written."""
-
-    id: str
-    thought_id: str
-    written_at: float
-    text: str
-    reason: str
-    shown_at: float | None
-    dismissed_at: float | None
-    is_answered: bool
-    """The owner's words answered it before it was shown."""
 
 
 class OwnerNotes:
@@ -68,11 +53,11 @@ class OwnerNotes:
         async with self._database.transaction() as transaction:
             await transaction.run("notes.put", row)
 
-    async def latest(self, limit: int) -> list[OwnerNote]:
+    async def latest(self, limit: int) -> list[Note]:
         """Return the latest notes, oldest first."""
         return [_note_from_row(row) for row in await self._database.rows("notes.latest", {"limit": limit})]
 
-    async def show(self, per_day: float) -> list[OwnerNote]:
+    async def show(self, per_day: float) -> list[Note]:
         """Return the notes that were not shown yet, and mark them as shown; those that the latest talk may answer wait
         until sleep has read it. None if notes are switched off; the list still has them."""
         if per_day <= 0:
@@ -83,7 +68,7 @@ class OwnerNotes:
             await transaction.run_many("notes.mark_shown", [{"id": row["id"], "now": now} for row in rows])
         return [_note_from_row(row) for row in rows]
 
-    async def dismiss(self, id_or_prefix: str) -> OwnerNote:
+    async def dismiss(self, id_or_prefix: str) -> Note:
         """Dismiss a note, which lowers the rate of later ones. Raises NotFoundError."""
         async with self._database.transaction() as transaction:
             rows = await transaction.rows("notes.named", {"prefix": id_or_prefix})
@@ -102,14 +87,14 @@ def _past_notes(rows: list[Row]) -> list[PastNote]:
     return [PastNote(row["written_at"], row["text"], row["dismissed_at"] is not None) for row in rows]
 
 
-def _note_from_row(row: Row) -> OwnerNote:
-    return OwnerNote(
-        id=row["id"],
+def _note_from_row(row: Row) -> Note:
+    return Note(
+        note_id=row["id"],
         thought_id=row["thought_id"],
         written_at=row["written_at"],
-        text=row["text"],
+        text=plain(row["text"]),
         reason=row["reason"],
-        shown_at=row["shown_at"],
-        dismissed_at=row["dismissed_at"],
+        shown_at=row["shown_at"] or 0.0,
+        dismissed_at=row["dismissed_at"] or 0.0,
         is_answered=row["answered_in"] is not None,
     )

@@ -502,7 +502,7 @@ async def test_a_note_that_was_answered_before_it_was_read_is_not_delivered_unle
         assert [(note.text[:3], note.is_answered) for note in await notes.latest(9)] == [("How", True), ("Who", False)]
         await memory.undo_pass(slept.run_id)
         await clock.advance(2 * DAY)
-        assert [note.id for note in await notes.show(1.0)] == ["n1", "n2"]
+        assert [note.note_id for note in await notes.show(1.0)] == ["n1", "n2"]
 
 
 async def test_a_note_is_shown_after_a_day_though_the_owner_talks_daily_and_sleep_never_comes(tmp_path: Path) -> None:
@@ -516,7 +516,7 @@ async def test_a_note_is_shown_after_a_day_though_the_owner_talks_daily_and_slee
             assert await notes.show(1.0) == []
         await clock.advance(14 * 3600)
         await talk(memory, ("And again.", "Yes."))
-        assert [note.id for note in await notes.show(1.0)] == ["n1"]
+        assert [note.note_id for note in await notes.show(1.0)] == ["n1"]
 
 
 async def test_words_from_before_a_note_do_not_answer_it(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ A frame is 4 bytes of length (big-endian) and one MessagePack map whose `t` name
 `Hello` first and gets a `Welcome`. From then on each request carries a `request_id` that the client chose (1 or more),
 and every answer to it carries the same. `request_id` 0 marks a notification, sent to all attached clients without a
 request. A request ends with its result, or with `Failed`. Any MessagePack library can speak it
-(tests/test_protocol.py keeps golden bytes).
+(tests/recorded_messages.jsonl keeps their bytes).
 
 The package exports everything that its modules define, so a new message is declared in one place.
 """

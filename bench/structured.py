@@ -94,9 +94,7 @@ async def _counts(memory: Memory) -> tuple[int, int]:
     return stats.turns, stats.experiences
 
 
-async def _report(
-    slept: Consolidated, answers: AnswerCounts, before: tuple[int, int], after: tuple[int, int]
-) -> None:
+async def _report(slept: Consolidated, answers: AnswerCounts, before: tuple[int, int], after: tuple[int, int]) -> None:
     [count] = await answers.counts()
     asked = count.valid + count.repaired + count.failed
     print(f"{slept.processed} valid, {slept.fallbacks} counted fallbacks, of {slept.processed + slept.fallbacks}")

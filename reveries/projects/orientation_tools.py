@@ -1,7 +1,6 @@
 """MCP tools for project orientations (V-16..V-19), with the names and fields of the specification."""
 
 from dataclasses import dataclass
-from itertools import chain, count
 from typing import Annotated
 
 import msgspec
@@ -18,8 +17,9 @@ from reveries.projects.model import (
     SkillNode,
 )
 from reveries.projects.orientation import archive_chunk
+from reveries.projects.project_names import derive_project_name
 from reveries.projects.result_audit import read_coherence
-from reveries.projects.store import LONGEST_NAME_CHARS, ProjectStore
+from reveries.projects.store import ProjectStore
 from reveries.projects.wake import read_state
 from reveries.protocol import copy_fields
 from reveries.safe_text import plain
@@ -242,15 +242,3 @@ def _merge_decision(given: DecisionIn, old: KeyDecision | None, now: float) -> K
     date = given.date if given.date is not None else old.date if old else now
     flag = old.flagged_because if old and rests_on == old.rests_on else ""
     return KeyDecision(given.decision, given.reasoning or (old.reasoning if old else ""), date, rests_on, flag)
-
-
-def derive_project_name(vision: str, taken: set[str]) -> str:
-    """Return the first words of a vision as an unused name. `taken` holds case-folded names. Pure."""
-    name = ""
-    for word in vision.split():
-        if len(name) + len(word) + 1 > LONGEST_NAME_CHARS - 4 or name.endswith((".", ":", ";")):
-            break
-        name = f"{name} {word}".strip()
-    name = name.rstrip(".,:;") or vision.strip()[: LONGEST_NAME_CHARS - 4]
-    candidates = chain([name], (f"{name} {number}" for number in count(2)))
-    return next(one for one in candidates if one.casefold() not in taken)

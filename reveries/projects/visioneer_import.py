@@ -26,7 +26,7 @@ from reveries.projects.model import (
     TaskKind,
     TaskStatus,
 )
-from reveries.projects.orientation_tools import derive_project_name
+from reveries.projects.project_names import derive_project_name
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_store import NewTask

@@ -10,7 +10,7 @@ from reveries.db.database import Database
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import Project
-from reveries.projects.orientation_tools import derive_project_name
+from reveries.projects.project_names import derive_project_name
 from reveries.projects.steering import Steering, TaskEdit, require_open
 from reveries.projects.store import ProjectStore
 from reveries.projects.wishes import Wish, WishAction, split_beginning

@@ -924,6 +924,21 @@ CREATE TABLE steps (
     PRIMARY KEY (task_id, attempt, position)
 ) STRICT;
 
+CREATE TABLE documents (             -- texts that the owner added, and files of the project's folder
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL REFERENCES projects (id),
+    origin TEXT NOT NULL CHECK (origin IN ('folder', 'added')),
+    path TEXT NOT NULL,                    -- in the folder; of an added text: where it lies, or its name
+    name TEXT NOT NULL,                    -- shown, and not that of another document of the project
+    media_type TEXT NOT NULL DEFAULT '',
+    sha256 TEXT NOT NULL DEFAULT '',       -- of its text as it was last read; empty: unknown, or some of it was erased
+    bytes INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'present' CHECK (state IN ('present', 'gone')),
+    is_trusted INTEGER NOT NULL CHECK (is_trusted IN (0, 1)),
+    added_at REAL NOT NULL
+) STRICT;
+CREATE INDEX documents_by_project ON documents (project_id);
+
 -- Chunks: each is one thing that a project knows.
 CREATE TABLE chunks (
     id TEXT PRIMARY KEY,
@@ -946,8 +961,6 @@ CREATE TABLE chunks (
     checksum BLOB NOT NULL,
     memory_type TEXT NOT NULL DEFAULT 'semantic'
         CHECK (memory_type IN ('episodic', 'semantic', 'procedural', 'preference')),
-    tier TEXT NOT NULL DEFAULT 'semantic' CHECK (tier IN ('working', 'episodic', 'semantic')),
-    status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'archived', 'summarized', 'tombstone')),
     pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1)),
     valid_from REAL,
     valid_until REAL,
@@ -960,8 +973,12 @@ CREATE TABLE chunks (
     names TEXT CHECK (json_valid(names)),
     first_line INTEGER NOT NULL DEFAULT 0,     -- of its document, from 1; 0: not in its latest version, or unknown
     lead TEXT NOT NULL DEFAULT '',             -- the headings before it in its document, as they stand there
-    written_on TEXT NOT NULL DEFAULT ''        -- the day on which its file last changed when it was first read
+    written_on TEXT NOT NULL DEFAULT '',       -- the day on which its file last changed when it was first read
+    document_id TEXT REFERENCES documents (id) ON DELETE SET NULL,     -- of a section
+    fall TEXT NOT NULL DEFAULT ''              -- how it fell; empty while it stands
+        CHECK (fall IN ('', 'left_document', 'retracted', 'contradicted', 'premise'))
 ) STRICT;
+CREATE INDEX chunks_by_document ON chunks (document_id);
 CREATE INDEX chunks_by_project ON chunks (project_id, type);
 CREATE INDEX chunks_by_confidence ON chunks (project_id, confidence);
 
@@ -1015,6 +1032,10 @@ CREATE TRIGGER chunks_update_words_in AFTER UPDATE OF title, content ON chunks
 BEGIN
     INSERT INTO chunk_words (rowid, project_id, title, content)
         SELECT number, new.project_id, new.title, new.content FROM chunk_numbers WHERE chunk_id = new.id;
+END;
+CREATE TRIGGER documents_without_their_text AFTER DELETE ON chunks WHEN old.document_id IS NOT NULL
+BEGIN
+    UPDATE documents SET sha256 = '' WHERE id = old.document_id;
 END;
 CREATE TRIGGER chunks_delete_words BEFORE DELETE ON chunks
 BEGIN

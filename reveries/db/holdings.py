@@ -106,6 +106,7 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     ),
     "activities": TextTable(("details", "skill_area"), "your projects", erased="words"),
     "steps": TextTable(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
+    "documents": TextTable(("path", "name"), "your projects", erased="words"),
     "chunks": TextTable(
         ("title", "content", "tags", "fell_because", "names", "lead"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",

@@ -20,7 +20,7 @@ from reveries.db.backups import verify_backup
 from reveries.db.connecting import connect_read_only
 from reveries.db.driver import dbapi
 from reveries.db.holdings import NOT_EXPORTED
-from reveries.db.schemas import SCHEMA_VERSION, inheritance_statements
+from reveries.db.schemas import SCHEMA_VERSION, fill_statements, inheritance_statements
 from reveries.db.storage_errors import describe_driver_error
 from reveries.errors import DatabaseTooNewError, InputDataError, InputFileError, StorageError
 
@@ -36,6 +36,8 @@ NOT_IN_MIND_FILE: Final = NOT_EXPORTED | {
 """Tables without content of their own, or that the mind rebuilds."""
 VECTORS: Final = frozenset({"vectors", "consolidation_vectors", "embedding_space", "chunk_vectors"})
 """Exported only on request: another embedder cannot use them, and all can be rebuilt."""
+_GONE_COLUMNS: Final = {"chunks": frozenset({"tier", "status"})}
+"""Of files that earlier schemas wrote: nothing ever stood in them but their defaults."""
 _SHADOW: Final = re.compile(r"(?:deep_words|deep_vectors_\d+|chunk_words)(?:_.*)?|sqlite_.*")
 _LONGEST_LINE: Final = 64 * 2**20
 _ROWS_AT_ONCE: Final = 2000
@@ -144,7 +146,10 @@ def import_mind(source: Path, empty: Path, tell: RowProgress) -> None:
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
         with _without_guards(connection):
-            _fill_tables(connection, source, tell)
+            written_by = _fill_tables(connection, source, tell)
+            for version in range(written_by + 1, SCHEMA_VERSION + 1):
+                for statement in fill_statements(version):
+                    connection.execute(statement)
             for statement in inheritance_statements():
                 connection.execute(statement)
         connection.execute("COMMIT")
@@ -202,16 +207,19 @@ def _without_guards(connection: "dbapi.Connection") -> Iterator[None]:
         connection.execute(made)
 
 
-def _fill_tables(connection: "dbapi.Connection", source: Path, tell: RowProgress) -> None:
-    tables, done = _Tables(connection), 0
+def _fill_tables(connection: "dbapi.Connection", source: Path, tell: RowProgress) -> int:
+    """Insert every row; return the schema of the memory that was exported."""
+    tables, done, schema = _Tables(connection), 0, SCHEMA_VERSION
     for number, line, _ in _read_lines(source):
-        if number == 1 or "end" in line:
-            continue
-        where = f"{source} line {number}"
-        _insert_row(connection, tables, *_table_and_row(line, where), where)
-        done += 1
-        if done % _ROWS_AT_ONCE == 0:
-            tell(done, 0)
+        if number == 1:
+            schema = int(line["schema"])
+        elif "end" not in line:
+            where = f"{source} line {number}"
+            _insert_row(connection, tables, *_table_and_row(line, where), where)
+            done += 1
+            if done % _ROWS_AT_ONCE == 0:
+                tell(done, 0)
+    return schema
 
 
 def _read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any], bytes]]:
@@ -287,6 +295,7 @@ class _Tables:
 
 
 def _insert_row(connection: "dbapi.Connection", tables: _Tables, table: str, row: dict[str, Any], where: str) -> None:
+    row = {name: value for name, value in row.items() if name not in _GONE_COLUMNS.get(table, frozenset())}
     if not (statement := tables.statement(table, row)):
         raise _mind_file_error(where, f"there is no table {table[:40]!r} with these columns in a mind of this format")
     try:

@@ -15,9 +15,15 @@ def schema_statements() -> list[str]:
 
 def migration_statements(target: int) -> list[str]:
     """Return the statements that migrate the previous schema to `target`."""
-    return _split_statements(
-        resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql").read_text(encoding="utf-8")
-    )
+    file = resources.files("reveries.db").joinpath(f"migrations/{target:04}.sql")
+    return _split_statements(file.read_text(encoding="utf-8")) + fill_statements(target)
+
+
+def fill_statements(target: int) -> list[str]:
+    """Return the statements that give rows of earlier schemas what `target` added. They also run after an import of an
+    older memory, whose rows come into tables of today's schema."""
+    file = resources.files("reveries.db").joinpath(f"migrations/{target:04}.fill.sql")
+    return _split_statements(file.read_text(encoding="utf-8")) if file.is_file() else []
 
 
 def inheritance_statements() -> list[str]:

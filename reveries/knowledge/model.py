@@ -43,13 +43,18 @@ class MemoryType(StrEnum):
     PREFERENCE = "preference"
 
 
-class ChunkStatus(StrEnum):
-    """V-108."""
+class Fall(StrEnum):
+    """How a chunk came to hold no longer."""
 
-    ACTIVE = "active"
-    ARCHIVED = "archived"
-    SUMMARIZED = "summarized"
-    TOMBSTONE = "tombstone"
+    NONE = ""
+    LEFT_DOCUMENT = "left_document"
+    """It was a section, and its document has it no more; it is stored again where the document has it again."""
+    RETRACTED = "retracted"
+    """The owner took it out."""
+    CONTRADICTED = "contradicted"
+    """The owner said otherwise when asked."""
+    PREMISE = "premise"
+    """What it rested on fell."""
 
 
 class RelationType(StrEnum):
@@ -116,6 +121,8 @@ class NewChunk:
     """The headings before it in its document, as they stand there."""
     written_on: str = ""
     """The day (ISO) on which its file last changed; empty: unknown."""
+    document_id: str | None = None
+    """The document that it is a section of."""
 
     @property
     def text(self) -> str:
@@ -145,8 +152,6 @@ class Chunk:
     access_count: int = 0
     last_useful_at: float | None = None
     memory_type: MemoryType = MemoryType.SEMANTIC
-    tier: str = "semantic"
-    status: ChunkStatus = ChunkStatus.ACTIVE
     is_pinned: bool = False
     valid_from: float | None = None
     valid_until: float | None = None
@@ -165,6 +170,11 @@ class Chunk:
     """The headings before it in its document, as they stand there."""
     written_on: str = ""
     """The day (ISO) on which its file last changed when it was first read; empty: unknown."""
+    fall: Fall = Fall.NONE
+    document_id: str | None = None
+    """The document that it is a section of; None for what was found, decided or said."""
+    document: str = ""
+    """The name of that document."""
 
     @property
     def stands(self) -> bool:
@@ -181,7 +191,7 @@ class Chunk:
         was not recorded counts as earlier."""
         if self.valid_until is None or self.valid_until <= moment:
             return self
-        return replace(self, fell_because="", superseded_by=None, valid_until=None)
+        return replace(self, fell_because="", fall=Fall.NONE, superseded_by=None, valid_until=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +313,6 @@ class SearchFilters:
             and (self.since is None or chunk.created_at >= self.since)
             and (self.until is None or chunk.created_at <= self.until)
             and (self.with_fallen or not chunk.fell_because)
-            and chunk.status is not ChunkStatus.TOMBSTONE
             and (ARCHIVE_TAG not in tags or ARCHIVE_TAG in self.tags | self.any_tags)
         )
 

@@ -20,6 +20,7 @@ from reveries.knowledge.contradictions import (
     has_authority,
     resolve,
 )
+from reveries.knowledge.documents import Document, DocumentOrigin, read_documents
 from reveries.knowledge.evolution import (
     IMPLICIT_WEIGHT,
     LIKE_FROM,
@@ -37,6 +38,7 @@ from reveries.knowledge.model import (
     REPLACING,
     UNCLEAR_CONFIDENCE,
     Chunk,
+    Fall,
     KnowledgeConflict,
     NewChunk,
     Relation,
@@ -152,6 +154,14 @@ class ProjectKnowledge:
     async def of_project(self, project_id: str) -> list[Chunk]:
         return await read_chunks(self._database, project_id)
 
+    async def documents(self, project_id: str) -> list[Document]:
+        """All documents of a project, oldest first, those that are gone too."""
+        return await read_documents(self._database, project_id)
+
+    def new_document(self, project_id: str, origin: DocumentOrigin, path: str, name: str) -> Document:
+        """Return a document that is not stored yet."""
+        return Document(self._new_id(), project_id, origin, path, name, self._clock.now(), is_trusted=False)
+
     async def named(self, project_id: str, ids: Sequence[str]) -> list[Chunk]:
         """The chunks with these ids that belong to the project."""
         return list((await read_named(self._database, project_id, ids)).values())
@@ -221,9 +231,9 @@ class ProjectKnowledge:
         """Take a relation out of the archive (V-135)."""
         return await self._change(project_id, relation, unarchive_relation)
 
-    async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, why: str) -> bool:
-        """Mark a chunk as fallen; False if there is no such chunk or it fell before."""
-        row = {"project_id": project_id, "id": chunk_id, "why": why, "now": self._clock.now()}
+    async def mark_fallen(self, transaction: Transaction, project_id: str, chunk_id: str, fall: Fall, why: str) -> bool:
+        """Mark a chunk as fallen; False if there is no such chunk or it fell before. `why`: for the owner."""
+        row = {"project_id": project_id, "id": chunk_id, "fall": fall.value, "why": why, "now": self._clock.now()}
         is_new = bool(await transaction.run("chunks.mark_fallen", row))
         if is_new:
             self.search.note_change(project_id, [chunk_id])

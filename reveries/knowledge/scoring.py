@@ -17,13 +17,13 @@ _DAY = 86_400.0
 _RECENCY_DAYS = 30.0
 _CONFIDENCE = {Confidence.VERIFIED: 1.0, Confidence.INFERRED: 0.8, Confidence.SPECULATIVE: 0.5}
 _EVIDENCE = {Confidence.VERIFIED: 0.9, Confidence.INFERRED: 0.5, Confidence.SPECULATIVE: 0.3}
+# V-118, VA-14.
 _DECAY_MULTIPLIERS = {
     MemoryType.EPISODIC: 1.0,
     MemoryType.SEMANTIC: 0.5,
     MemoryType.PROCEDURAL: 0.5,
     MemoryType.PREFERENCE: 0.25,
 }
-_WORKING_MULTIPLIER = 2.0
 _LEAST_STRENGTH = 0.3
 _UNKNOWN_CENTRALITY = 0.5
 
@@ -78,18 +78,13 @@ def strength(chunk: Chunk, now: float) -> float:
     if chunk.is_pinned:
         return chunk.initial_strength
     since = chunk.last_accessed_at if chunk.access_count else chunk.created_at
-    rate = chunk.decay_rate * decay_multiplier(chunk)
+    rate = chunk.decay_rate * _DECAY_MULTIPLIERS[chunk.memory_type]
     days = days_between(since, now)
     if chunk.decay_function == "linear":
         left = max(0.0, chunk.initial_strength - rate * days)
     else:
         left = chunk.initial_strength * math.exp(-rate * days)
     return max(left, _LEAST_STRENGTH) if chunk.confidence is Confidence.VERIFIED else left
-
-
-def decay_multiplier(chunk: Chunk) -> float:
-    """V-118, VA-14."""
-    return _WORKING_MULTIPLIER if chunk.tier == "working" else _DECAY_MULTIPLIERS[chunk.memory_type]
 
 
 def enhanced_score(similarity: float, persistence_score: float, strength_now: float) -> float:

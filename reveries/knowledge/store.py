@@ -89,6 +89,7 @@ def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[s
         "first_line": chunk.first_line,
         "lead": chunk.lead,
         "written_on": chunk.written_on,
+        "document_id": chunk.document_id,
         "names": json.dumps(names_of(chunk.title, chunk.content), ensure_ascii=False),
     }
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
+from reveries.knowledge.model import Fall
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflict_judging import judge_doubtful
@@ -176,7 +177,7 @@ class BetweenTasks:
                 await self.store.log.put(transaction, state.project.id, "premise.fell", words, task)
             for name in fresh:
                 why = say_chain(fallen.chunks[name][:1], titles)
-                await self.store.knowledge.mark_fallen(transaction, state.project.id, name, why)
+                await self.store.knowledge.mark_fallen(transaction, state.project.id, name, Fall.PREMISE, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
             if held or criteria:
                 question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))

@@ -8,7 +8,7 @@ import msgspec
 
 from reveries.db.database import Reader, Transaction
 from reveries.knowledge.contradictions import are_side_by_side, has_authority
-from reveries.knowledge.model import Chunk, KnowledgeConflict
+from reveries.knowledge.model import Chunk, Fall, KnowledgeConflict
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
@@ -93,7 +93,9 @@ async def settle_by_answer(store: ProjectStore, transaction: Transaction, questi
             case ConflictChoice.OTHER:
                 for chunk in (one.older, one.newer):
                     why = f"you said otherwise: {question.answer[:200]}"
-                    await store.knowledge.mark_fallen(transaction, question.project_id, chunk.id, why)
+                    await store.knowledge.mark_fallen(
+                        transaction, question.project_id, chunk.id, Fall.CONTRADICTED, why
+                    )
             case ConflictChoice.BOTH:
                 await store.knowledge.keep_both(transaction, one.older, one.newer)
             case ConflictChoice.UNSURE:

@@ -10,7 +10,6 @@ from datetime import date
 from typing import Final
 
 from reveries.knowledge.model import OWNER_ANSWER_TAG, Chunk
-from reveries.projects.sections import is_section, path_of
 from reveries.safe_text import one_line
 
 ANSWER_DOCUMENT: Final = "your answer"
@@ -48,8 +47,8 @@ def build_documents(chunks: Sequence[Chunk]) -> list[DocumentText]:
     """Return the documents and the owner's answers as they stand, in the order of their names."""
     by_name: dict[str, list[Chunk]] = {}
     for chunk in chunks:
-        if is_section(chunk) and not chunk.fell_because:
-            by_name.setdefault(path_of(chunk), []).append(chunk)
+        if chunk.document_id is not None and not chunk.fell_because:
+            by_name.setdefault(chunk.document, []).append(chunk)
     documents = [_join_sections(name, sections) for name, sections in by_name.items()]
     answers = [_answer_text(chunk) for chunk in chunks if OWNER_ANSWER_TAG in chunk.tags and chunk.stands]
     return sorted((document for document in documents if document.parts), key=lambda item: item.name) + answers

@@ -1,14 +1,21 @@
-"""Documents that the owner adds to a project, and knowledge that the owner retracts."""
+"""Documents as a project knows them: new sections of a text are stored, and sections that it has no more fall."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from reveries.errors import NotFoundError, UsageError
-from reveries.knowledge.model import Chunk, ChunkType, NewChunk
+from reveries.knowledge.documents import (
+    Document,
+    DocumentOrigin,
+    choose_name,
+    mark_document_gone,
+    put_document,
+)
+from reveries.knowledge.model import Chunk, Fall, NewChunk
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
-from reveries.projects.sections import path_of, source_name, split_text
+from reveries.projects.sections import split_text
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
 
@@ -17,13 +24,37 @@ _REASON_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """A document as it is now, cut into sections."""
+
+    document: Document
+    sections: Sequence[NewChunk]
+
+    @property
+    def texts(self) -> Set[tuple[str, str]]:
+        """Title and content of each section."""
+        return {(section.title, section.content) for section in self.sections}
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentChange:
-    """What changed in a project's knowledge when a document was added."""
+    """What changed in a project's knowledge when documents were read."""
 
     stored: Sequence[str]
     """Ids of the chunks of new sections."""
+    gone: Sequence[Chunk]
+    """The sections that stood, and that their documents have no more."""
     retired: int
-    """Number of sections of an earlier version that were retired."""
+    """Number of those that fell: none that a new section had replaced already."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedDocument:
+    """A document that the owner added, or added again. `namesake`: the document that had its name before it came."""
+
+    document: Document
+    change: DocumentChange
+    namesake: Document | None = None
 
 
 def describe_sections(stored: int, retired: int) -> str:
@@ -52,88 +83,122 @@ def chunks_of_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
     return pieces
 
 
-def known_sections(every: Sequence[Chunk], gone: Collection[str] = ()) -> Set[tuple[str, str]]:
-    """Return title and content of the chunks that hold, or whose replacement does. `gone`: ids of chunks that will be
-    retired; what one of them replaced does not count as known, so it is stored again where it is back. Pure."""
-    by_id = {one.id: one for one in every}
-    return {(one.title, one.content) for one in every if _is_in_force(one, by_id, gone)}
-
-
-def rejected_sections(sections: Iterable[Chunk]) -> Set[tuple[str, str]]:
-    """Return title and content of the sections that fell for another reason than being gone from their file: the owner
-    retracted them, or settled a contradiction otherwise. Pure."""
-    fallen = (one for one in sections if one.fell_because)
-    return {(one.title, one.content) for one in fallen if one.fell_because != _why_gone(one)}
-
-
-async def store_document(
-    store: ProjectStore, project: Project, sections: Sequence[NewChunk], known: Set[tuple[str, str]]
-) -> list[str]:
-    """Store a text's sections and return the ids of the new ones; those in `known` are neither stored nor embedded
-    again."""
-    new = [one for one in sections if (one.title, one.content) not in known]
-    return await store.knowledge.store(project.id, new, are_one_text=True) if new else []
-
-
 async def update_document(
-    store: ProjectStore, project: Project, name: str, text: str, *, is_own: bool
-) -> DocumentChange:
-    """Store the current version of a document: new sections are added, and sections of an earlier version that are no
-    longer in it are retired, so that what rests on them is held. Raises UsageError."""
-    sections = chunks_of_text(name, text, is_own=is_own)
-    wanted = {(one.title, one.content) for one in sections}
-    every = await store.knowledge.of_project(project.id)
-    gone = [one for one in every if _is_of_document(one, name) and (one.title, one.content) not in wanted]
-    stored = await store_document(store, project, sections, known_sections(every, {one.id for one in gone}))
-    retired = await retire_sections(store, project, gone)
-    await place_sections(store, project, {name: sections}, partial(_is_of_document, name=name))
-    if stored or retired:
+    store: ProjectStore, project: Project, name: str, text: str, *, is_own: bool, path: str = ""
+) -> AddedDocument:
+    """Store the current version of an added document: the one at `path` on the owner's machine, or, where no place is
+    given, the one of this name. What rests on sections that it has no more is held. Raises UsageError."""
+    documents = await store.knowledge.documents(project.id)
+    found = find_added(documents, name, path)
+    document = found
+    if document is None:
+        shown = [name, f"{PurePath(path).parent.name}/{name}", path] if path else [name]
+        document = store.knowledge.new_document(
+            project.id, DocumentOrigin.ADDED, path or name, choose_name(shown, documents)
+        )
+    document = replace(document, path=path or document.path, is_trusted=is_own).with_text(text)
+    version = DocumentVersion(document, chunks_of_text(document.name, text, is_own=is_own))
+    change = await store_versions(store, project, [version])
+    if change.stored or change.retired:
         async with store.transaction() as transaction:
-            words = f"{one_line(name, 80)}: {describe_sections(len(stored), retired)}"
+            words = f"{one_line(document.name, 80)}: {describe_sections(len(change.stored), change.retired)}"
             await store.log.put(transaction, project.id, "material.added", words)
             await store.rests.clear(transaction, project.id)
-    return DocumentChange(stored, retired)
+    namesake = next((item for item in documents if item.name == name), None) if found is None else None
+    return AddedDocument(document, change, namesake)
 
 
-async def place_sections(
+def find_added(documents: Sequence[Document], name: str, path: str) -> Document | None:
+    """Return the added document at a place, or of a name where no place is given. One whose place is not known, because
+    an earlier program or an MCP client added it, is the one at `path` if that ends with its name. Pure."""
+    added = [document for document in documents if document.origin is DocumentOrigin.ADDED]
+    unplaced = [document for document in added if not document.path.startswith("/")]
+    candidates = (
+        *(document for document in added if document.path == (path or name)),
+        *(document for document in unplaced if f"/{path}".endswith(f"/{document.path}")),
+        *(document for document in added if not path and document.name == name),
+    )
+    return next(iter(candidates), None)
+
+
+async def store_versions(
     store: ProjectStore,
     project: Project,
-    read: Mapping[str, Sequence[NewChunk]],
-    is_section: Callable[[Chunk], bool],
-) -> None:
-    """Note where the sections of these documents stand now: what is unchanged may have moved, and what is no longer
-    there stands nowhere. `is_section`: which chunks of the project can be meant."""
-    places = {(item.title, item.content): item for sections in read.values() for item in sections}
+    versions: Sequence[DocumentVersion],
+    missing: Collection[Document] = (),
+    *,
+    with_retracted: bool = True,
+) -> DocumentChange:
+    """Store what is new in these documents, and retire what they, or the `missing` ones, have no more.
+    `with_retracted`: what the owner retracted, or settled otherwise, is stored again where a document still has it."""
     every = await store.knowledge.of_project(project.id)
+    gone = _find_gone(every, versions, missing)
+    gone_ids, by_id = {chunk.id for chunk in gone}, {chunk.id: chunk for chunk in every}
+    stored: list[str] = []
+    for version in versions:
+        earlier = [chunk for chunk in every if chunk.document_id == version.document.id]
+        kept = {
+            (chunk.title, chunk.content)
+            for chunk in earlier
+            if _is_in_force(chunk, by_id, gone_ids)
+            or (chunk.fell_because and chunk.fall is not Fall.LEFT_DOCUMENT and not with_retracted)
+        }
+        stored += await _store_version(store, project, version, earlier, kept)
+    retired = await _retire_sections(store, project, gone, missing)
+    return DocumentChange(stored, gone, retired)
+
+
+async def _store_version(
+    store: ProjectStore,
+    project: Project,
+    version: DocumentVersion,
+    earlier: Sequence[Chunk],
+    kept: Set[tuple[str, str]],
+) -> list[str]:
+    """Store a document with its new sections, and note where the earlier ones stand now: what is unchanged may have
+    moved, and what is no longer there stands nowhere. Sections in `kept` are neither stored nor embedded again."""
+    new = [
+        replace(section, document_id=version.document.id)
+        for section in version.sections
+        if (section.title, section.content) not in kept
+    ]
+    prepared = await store.knowledge.prepare(project.id, new, are_one_text=True)
+    places = {(section.title, section.content): (section.first_line, section.lead) for section in version.sections}
     async with store.transaction() as transaction:
-        for chunk in every:
-            if path_of(chunk) not in read or not is_section(chunk):
-                continue
-            now = places.get((chunk.title, chunk.content))
-            first_line, lead = (now.first_line, now.lead) if now is not None else (0, "")
+        await put_document(transaction, version.document)
+        ids = await store.knowledge.put(transaction, project.id, prepared)
+        for chunk in earlier:
+            first_line, lead = places.get((chunk.title, chunk.content), (0, ""))
             if (chunk.first_line, chunk.lead) != (first_line, lead):
                 await store.knowledge.place(transaction, chunk.id, first_line, lead)
+    return ids
 
 
-async def retire_sections(store: ProjectStore, project: Project, gone: Iterable[Chunk]) -> int:
-    """Mark sections as fallen that are no longer in their file and not replaced by a newer one; return how many."""
+def _find_gone(
+    every: Sequence[Chunk], versions: Sequence[DocumentVersion], missing: Collection[Document]
+) -> list[Chunk]:
+    """Return the sections that their document has no more, and those of documents that are gone. Pure."""
+    now = {version.document.id: version.texts for version in versions} | {document.id: set() for document in missing}
+    return [
+        chunk
+        for chunk in every
+        if chunk.stands and chunk.document_id in now and (chunk.title, chunk.content) not in now[chunk.document_id]
+    ]
+
+
+async def _retire_sections(
+    store: ProjectStore, project: Project, gone: Sequence[Chunk], missing: Iterable[Document]
+) -> int:
+    """Mark sections as fallen that left their document and that no newer one replaced meanwhile; return how many."""
     async with store.transaction() as transaction:
-        there = {one.id: one for one in await store.knowledge.read(transaction, project.id)}
-        fallen = [one for one in gone if one.id in there and there[one.id].stands]
-        for one in fallen:
-            await store.knowledge.mark_fallen(transaction, project.id, one.id, _why_gone(one))
+        now = {chunk.id: chunk for chunk in await store.knowledge.read(transaction, project.id)} if gone else {}
+        fallen = [chunk for chunk in gone if chunk.id in now and now[chunk.id].stands]
+        for chunk in fallen:
+            why = f"it stands no more in {chunk.document}"
+            await store.knowledge.mark_fallen(transaction, project.id, chunk.id, Fall.LEFT_DOCUMENT, why)
+        for document in missing:
+            await mark_document_gone(transaction, document.id)
     return len(fallen)
-
-
-def _why_gone(section: Chunk) -> str:
-    """Return why a section falls that is no longer in its file. Stored: `rejected_sections` knows it by these words."""
-    return f"it stands no more in {path_of(section)}"
-
-
-def _is_of_document(chunk: Chunk, name: str) -> bool:
-    """Whether a chunk is a section of the document that the owner added under this name."""
-    is_section = chunk.type is ChunkType.RESOURCE and chunk.task_id is None and path_of(chunk) == name
-    return is_section and not chunk.fell_because and chunk.foreign_sources <= {source_name(name)}
 
 
 def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]) -> bool:
@@ -155,6 +220,6 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
         why_fallen = one_line(found[0].fell_because, _REASON_CHARS)
         raise UsageError(f"That was taken out already: {why_fallen}", advice="Nothing was changed.")
     async with store.transaction() as transaction:
-        await store.knowledge.mark_fallen(transaction, project.id, found[0].id, why)
+        await store.knowledge.mark_fallen(transaction, project.id, found[0].id, Fall.RETRACTED, why)
         await store.log.put(transaction, project.id, "chunk.fell", why)
         await store.rests.clear(transaction, project.id)

@@ -6,29 +6,28 @@ wrote a file, so all of it is untrusted until the owner grants the folder.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Final
 
 import structlog
 
 from reveries.errors import ToolError
-from reveries.knowledge.model import Chunk, NewChunk
+from reveries.knowledge.documents import Document, DocumentOrigin, DocumentState, choose_name
+from reveries.knowledge.model import Chunk
 from reveries.projects.documents import (
     MOST_CHUNKS,
+    DocumentChange,
+    DocumentVersion,
     count_noun,
     describe_sections,
-    known_sections,
-    place_sections,
-    rejected_sections,
-    retire_sections,
-    store_document,
+    store_versions,
 )
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
-from reveries.projects.sections import path_of, split_text
+from reveries.projects.sections import split_text
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
 from reveries.tools.reach import FOLDER_SOURCE
@@ -147,27 +146,27 @@ async def read_folder(
     logged."""
     worker = open_folder_worker(sandbox, FolderAccess(access.path, may_write=False))
     past.begin(str(access.path))
+    documents = NoteDocuments(store, project, await store.knowledge.documents(project.id))
     try:
         listing = await list_notes(worker)
-        due = past.find_due(listing)
-        batch = due[:_BATCH_NOTES]
-        outcomes = [(one.path, await _read_note(worker, one)) for one in batch]
+        batch = past.find_due(listing)[:_BATCH_NOTES]
+        now = store.now
+        outcomes = [(note.path, await _read_note(worker, note, documents.of_path(note.path), now)) for note in batch]
     except ToolError as error:
         log.warning("folder.not_read", why=error.message)
         return FolderReading()
     finally:
         await asyncio.shield(worker.close())
-    read = {path: outcome for path, outcome in outcomes if not isinstance(outcome, str)}
+    read = [outcome for _, outcome in outcomes if isinstance(outcome, DocumentVersion)]
     skipped = [f"{one_line(path, 120)} ({why})" for path, why in outcomes if isinstance(why, str)]
-    every = await store.knowledge.of_project(project.id)
-    gone = _find_gone(every, listing, read)
-    stored, fallen = await _store_notes(store, project, read, every, gone)
+    change = await _store_notes(store, project, read, documents.find_missing(listing))
     past.note(batch)
-    past.drop(_find_replaced_by(every, gone) | ({path_of(one) for one in gone} - read.keys()))
+    gone = documents.paths_of(change.gone) - {version.document.path for version in read}
+    past.drop(documents.paths_of(await _find_replaced_by(store, project, change.gone)) | gone)
     return FolderReading(
         len(read),
-        stored,
-        fallen,
+        len(change.stored),
+        change.retired,
         len(past.find_due(listing)),
         skipped,
         len(listing.files) - len(listing.newest),
@@ -175,28 +174,46 @@ async def read_folder(
     )
 
 
+class NoteDocuments:
+    """The documents that the notes of a folder are, by their paths in it."""
+
+    def __init__(self, store: ProjectStore, project: Project, documents: Sequence[Document]) -> None:
+        self._store = store
+        self._project = project
+        self._documents = list(documents)
+        self._notes = {item.path: item for item in documents if item.origin is DocumentOrigin.FOLDER}
+
+    def of_path(self, path: str) -> Document:
+        """Return the document at a path, which is a new one if none was read there before."""
+        if path not in self._notes:
+            name = choose_name([path, f"{PurePath(self._project.folder).name}/{path}"], self._documents)
+            note = self._store.knowledge.new_document(self._project.id, DocumentOrigin.FOLDER, path, name)
+            self._notes[path] = note
+            self._documents.append(note)
+        return self._notes[path]
+
+    def find_missing(self, listing: NoteListing) -> list[Document]:
+        """Return the documents that the folder has no more."""
+        present = {path for path, note in self._notes.items() if note.state is DocumentState.PRESENT}
+        return [self._notes[path] for path in sorted(listing.find_missing(present))]
+
+    def paths_of(self, sections: Iterable[Chunk]) -> set[str]:
+        """Return the paths of the notes that these are sections of."""
+        paths = {note.id: path for path, note in self._notes.items()}
+        return {paths[chunk.document_id] for chunk in sections if chunk.document_id in paths}
+
+
 async def _store_notes(
-    store: ProjectStore,
-    project: Project,
-    read: Mapping[str, Sequence[NewChunk]],
-    every: Sequence[Chunk],
-    gone: Sequence[Chunk],
-) -> tuple[int, int]:
-    """Store new sections and retire the ones that are gone; return how many. What the owner retracted is not
-    stored again, though its note still has it."""
-    rejected = rejected_sections(one for one in every if is_of_folder(one))
-    known, now, stored = known_sections(every, {one.id for one in gone}) | rejected, store.now, 0
-    for sections in read.values():
-        dated = [replace(one, foreign_sources=frozenset({FOLDER_SOURCE}), valid_from=now) for one in sections]
-        stored += len(await store_document(store, project, dated, known))
-    fallen = await retire_sections(store, project, gone)
-    await place_sections(store, project, read, is_of_folder)
-    if fallen:
+    store: ProjectStore, project: Project, read: Sequence[DocumentVersion], missing: Sequence[Document]
+) -> DocumentChange:
+    """Store new sections and retire the ones that are gone. What the owner retracted is not stored again, though its
+    note still has it."""
+    change = await store_versions(store, project, read, missing, with_retracted=False)
+    if change.retired:
         async with store.transaction() as transaction:
-            await store.log.put(
-                transaction, project.id, "folder.changed", f"{count_noun(fallen, 'section')} no longer there"
-            )
-    return stored, fallen
+            words = f"{count_noun(change.retired, 'section')} no longer there"
+            await store.log.put(transaction, project.id, "folder.changed", words)
+    return change
 
 
 async def list_notes(worker: Worker) -> NoteListing:
@@ -205,43 +222,30 @@ async def list_notes(worker: Worker) -> NoteListing:
     return NoteListing([NoteFile(*one) for one in found["files"] if is_note(one[0])], found["unseen"])
 
 
-async def _read_note(worker: Worker, note: NoteFile) -> Sequence[NewChunk] | str:
-    """Return the sections of a note, or why it was not read."""
+async def _read_note(worker: Worker, note: NoteFile, document: Document, now: float) -> DocumentVersion | str:
+    """Return the sections of a note, which hold from `now` on, or why it was not read."""
     if note.is_too_large:
         return f"above {_MOST_FILE_BYTES // 1000} KB"
     try:
         text = str(await worker.call("read", {"path": note.path}))
     except ToolError as error:
         return error.message.removeprefix(f"{note.path} ").rstrip(".")
-    sections = split_text(note.path, text, is_own=False)
+    sections = split_text(document.name, text, is_own=False)
     if len(sections) > MOST_CHUNKS:
         return f"more than {MOST_CHUNKS:,} sections"
-    day = date.fromtimestamp(note.changed_at).isoformat()
-    return [replace(section, written_on=day) for section in sections]
+    day, source = date.fromtimestamp(note.changed_at).isoformat(), frozenset({FOLDER_SOURCE})
+    dated = [replace(section, written_on=day, foreign_sources=source, valid_from=now) for section in sections]
+    return DocumentVersion(document.with_text(text), dated)
 
 
-def _find_gone(every: Sequence[Chunk], listing: NoteListing, read: Mapping[str, Sequence[NewChunk]]) -> list[Chunk]:
-    """Return the sections that their note has no more, and those of notes that are gone."""
-    there = {(one.title, one.content) for sections in read.values() for one in sections}
-    standing = [one for one in every if one.stands and is_of_folder(one)]
-    missing = listing.find_missing({path_of(one) for one in standing})
-    return [
-        one
-        for one in standing
-        if path_of(one) in missing or (path_of(one) in read and (one.title, one.content) not in there)
-    ]
-
-
-def _find_replaced_by(every: Sequence[Chunk], gone: Sequence[Chunk]) -> set[str]:
-    """Return the paths of the notes with sections that one of `gone` replaced: those are to be stored again."""
-    by_id, ids = {one.id: one for one in every}, {one.id for one in gone}
-    replaced = [one for one in every if is_of_folder(one) and not one.fell_because and not one.stands]
-    return {path_of(one) for one in replaced if (last := last_version(one.id, by_id)) is not None and last.id in ids}
-
-
-def is_of_folder(chunk: Chunk) -> bool:
-    """Whether a chunk is a section of a file in the folder."""
-    return FOLDER_SOURCE in chunk.foreign_sources and chunk.task_id is None and is_note(path_of(chunk))
+async def _find_replaced_by(store: ProjectStore, project: Project, gone: Sequence[Chunk]) -> list[Chunk]:
+    """Return the sections that one of `gone` replaced: their notes are to be read again."""
+    if not gone:
+        return []
+    every = await store.knowledge.of_project(project.id)
+    by_id, ids = {chunk.id: chunk for chunk in every}, {chunk.id for chunk in gone}
+    replaced = [chunk for chunk in every if chunk.document_id and not chunk.fell_because and not chunk.stands]
+    return [chunk for chunk in replaced if (last := last_version(chunk.id, by_id)) is not None and last.id in ids]
 
 
 def is_note(path: str) -> bool:

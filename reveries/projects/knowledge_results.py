@@ -23,8 +23,6 @@ class ChunkOut(msgspec.Struct, frozen=True):
     last_useful: float | None
     access_count: int
     memory_type: str
-    tier: str
-    status: str
     pinned: bool
     valid_from: float | None
     valid_until: float | None

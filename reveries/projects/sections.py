@@ -1,4 +1,4 @@
-"""Sections of texts: how a document is cut into chunks, and which chunks are sections of one. Pure."""
+"""How a document is cut into sections. Pure."""
 
 import hashlib
 import itertools
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
-from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, NewChunk
-from reveries.tools.reach import FOLDER_SOURCE
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 
 _FRONT_MATTER = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
 _MOST_CHARS = 1200
@@ -34,18 +33,6 @@ def split_text(name: str, text: str, *, is_own: bool) -> list[NewChunk]:
         )
         for section in _sections(text)
     ]
-
-
-def path_of(chunk: Chunk) -> str:
-    """Return the name of the file that a section belongs to."""
-    return chunk.title.partition(" › ")[0]
-
-
-def is_section(chunk: Chunk) -> bool:
-    """Whether a chunk is a section of a file in the folder or of a document that was added: nothing that a task or a
-    program found."""
-    named = {source_name(path_of(chunk)), FOLDER_SOURCE}
-    return chunk.type is ChunkType.RESOURCE and chunk.task_id is None and chunk.foreign_sources <= named
 
 
 def source_name(name: str) -> str:

@@ -30,7 +30,6 @@ from reveries.projects.proposal_store import ProposalStore
 from reveries.projects.question_store import NewQuestion, QuestionStore
 from reveries.projects.reminders import ReminderStore
 from reveries.projects.rests import RestStore
-from reveries.projects.sections import path_of
 from reveries.projects.task_store import TaskStore
 from reveries.projects.work_log import WorkLog
 
@@ -124,7 +123,8 @@ class ProjectStore:
         """Return what has a value in the notes, documents and answers of a project, as they stand now. Files that tasks
         made are no notes: what stands in them was made from the notes, and would only be told twice."""
         made = {file.path for task in await self.tasks.of_project(project_id) for file in task.files if file.is_made}
-        chunks = [one for one in await self.knowledge.of_project(project_id) if path_of(one) not in made]
+        derived = {item.id for item in await self.knowledge.documents(project_id) if item.is_note_at(made)}
+        chunks = [chunk for chunk in await self.knowledge.of_project(project_id) if chunk.document_id not in derived]
         return await self.facts.read(project_id, chunks, await self.conflict_decisions.of_project(project_id))
 
     # --- the owner's words -------------------------------------------------------------------------------------------

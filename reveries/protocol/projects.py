@@ -375,6 +375,9 @@ class AddMaterial(Request, frozen=True):
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1_000_000)]
     is_own: bool = False
     """The owner wrote it."""
+    path: Annotated[str, msgspec.Meta(max_length=4096)] = ""
+    """Where the file lies: the text added from there before is its earlier version. Without it, the one of this
+    name."""
 
 
 @request(answer=Chunks, safe=True, large=True)

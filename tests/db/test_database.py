@@ -879,7 +879,46 @@ async def test_chunks_of_schema_10_are_in_the_index_of_words_after_the_migration
         named = {"words": '{title content} : "larch"', "limit": 5}
         assert len(await database.rows("chunks.by_words", named)) == 1
         [chunk] = await database.rows("chunks.of_project", {"project_id": "p1"})
-        assert (chunk["memory_type"], chunk["status"], chunk["superseded_by"]) == ("episodic", "active", None)
+        assert (chunk["memory_type"], chunk["superseded_by"]) == ("episodic", None)
+    finally:
+        await database.aclose()
+
+
+async def test_documents_of_schema_13_are_made_of_the_titles_of_their_sections(home: Home) -> None:
+    schema = (Path(__file__).parent / "schemas" / "0013.sql").read_text(encoding="utf-8")
+    home.create()
+    path = home.path / "older.db"
+    rows = [
+        ("c1", "lease.md", "resource", "[]", ""),
+        ("c2", "lease.md › Rent", "resource", '["document:0123456789ab"]', ""),
+        ("c3", "lease.md › Rent", "resource", '["folder"]', "it stands no more in lease.md"),
+        ("c4", "lease.md › Cellar", "resource", '["folder"]', "it is damp"),
+        ("c5", "lease.md", "insight", "[]", ""),
+        ("c6", "lease.md", "resource", '["mcp:desk"]', ""),
+    ]
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        connection.executescript(schema)
+        connection.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Flat', 0)")
+        connection.executemany(
+            "INSERT INTO chunks (id, title, type, foreign_sources, fell_because, project_id, content, confidence,"
+            " source, created_at, last_accessed_at, checksum)"
+            " VALUES (?, ?, ?, ?, ?, 'p1', 'text', 'verified', 'user', 0, 0, x'00')",
+            rows,
+        )
+        connection.execute("PRAGMA user_version=13")
+        connection.commit()
+    database = await open_database(path, home.backups)
+    try:
+        documents = await database.rows("documents.of_project", {"project_id": "p1"})
+        found = {(row["id"], row["origin"], row["path"], row["name"], row["is_trusted"]) for row in documents}
+        assert found == {
+            ("c1", "added", "lease.md", "lease.md (added)", 0), ("c3", "folder", "lease.md", "lease.md", 0),
+        }  # fmt: skip
+        chunks = await database.rows("chunks.of_project", {"project_id": "p1"})
+        assert {row["id"]: (row["document_id"], row["fall"]) for row in chunks} == {
+            "c1": ("c1", ""), "c2": ("c1", ""), "c3": ("c3", "left_document"), "c4": ("c3", "retracted"),
+            "c5": (None, ""), "c6": (None, ""),
+        }  # fmt: skip
     finally:
         await database.aclose()
 

@@ -375,7 +375,8 @@ def drop_projects(connection: "dbapi.Connection") -> None:
     connection.execute("DROP VIEW chunk_texts")
     for table in (
         "reminders", "wishes", "proposals", "drafts", "decided_conflicts",
-        "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "steps", "activities",
+        "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "documents", "steps",
+        "activities",
         "grants", "question_blocks", "questions", "task_needs", "tasks",
         "orientation", "goals", "projects",
     ):  # fmt: skip

@@ -1,6 +1,7 @@
 """A whole mind goes into a file and comes back: the same bytes again, and nothing that was changed on the way."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reveries.db.checksums import checksum
+from reveries.db.driver import dbapi
 from reveries.db.mind_file import FORMAT, MindFileSummary, check_mind, export_mind, import_mind
 from reveries.db.opening import open_database
 from reveries.db.schemas import SCHEMA_VERSION
@@ -90,6 +93,29 @@ def test_an_imported_mind_is_the_mind_that_was_exported(
             assert memory.forgetting.is_erased_text("A fine colour.", NOW - 1.0)
 
     asyncio.run(wake())
+
+
+def test_a_file_that_schema_13_wrote_is_imported_and_its_documents_are_found(tmp_path: Path) -> None:
+    """Its chunks had two columns more, and a document was a part of their titles."""
+    source = tmp_path / "schema13.db"
+    schema = (Path(__file__).parent / "schemas" / "0013.sql").read_text(encoding="utf-8")
+    with contextlib.closing(dbapi.connect(str(source))) as connection:
+        connection.executescript(schema)
+        connection.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Flat', 0)")
+        connection.execute(
+            "INSERT INTO chunks (id, title, type, project_id, content, confidence, source, created_at,"
+            " last_accessed_at, checksum)"
+            " VALUES ('c1', 'lease.md › Rent', 'resource', 'p1', 'text', 'verified', 'user', 0, 0, ?)",
+            (checksum("lease.md › Rent", "text"),),
+        )
+        connection.execute("PRAGMA user_version=13")
+        connection.commit()
+    export_mind(source, tmp_path / "mind.jsonl", with_vectors=False, tell=told)
+    with contextlib.closing(dbapi.connect(str(bring_in(tmp_path / "mind.jsonl", tmp_path / "other")))) as connection:
+        found = connection.execute(
+            "SELECT documents.path, documents.is_trusted FROM chunks JOIN documents ON documents.id = document_id"
+        )
+        assert found.fetchall() == [("lease.md", 1)]
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

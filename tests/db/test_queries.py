@@ -75,7 +75,7 @@ def test_every_statement_that_is_asked_for_is_there() -> None:
 def test_every_statement_is_asked_for() -> None:
     # What only a test asks for yet (the log of a pass, the history of the self-model) is read by a later part.
     code = source() + "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parents[1].rglob("test_*.py"))
-    assert not [name for name in statements() if f'"{name}"' not in code]
+    assert not [name for name in statements() if f'"{name}"' not in code and not name.startswith("forget.words_of_")]
 
 
 def test_a_statement_is_one_statement() -> None:

@@ -30,7 +30,7 @@ _ORIENTATION = "project_id vision_summary success_criteria constraints skill_map
 _ORIENTATION += " active_priorities progress_snapshot last_rewritten version"
 _STORED = "id project_id content type tags confidence source created_at last_accessed last_useful"
 _FULL = (
-    _STORED + " title access_count memory_type tier status pinned valid_from valid_until source_confidence"
+    _STORED + " title access_count memory_type pinned valid_from valid_until source_confidence"
     " extraction_confidence initial_strength current_strength decay_function decay_rate persistence_score"
     " superseded_by supersedes conflicts_with"
 )

@@ -12,6 +12,7 @@ from reveries.knowledge.model import (
     ChunkSource,
     ChunkType,
     Confidence,
+    Fall,
     NewChunk,
     RelationType,
     SearchFilters,
@@ -39,7 +40,7 @@ async def test_a_chunk_comes_back_as_it_was_stored_with_what_it_is_by_its_type(t
         assert (chunk.content, chunk.title, chunk.tags) == ("We take oak.", "Floor", ("decision", "wood"))
         assert (chunk.confidence, chunk.source) == (Confidence.INFERRED, ChunkSource.DEDUCTION)
         assert chunk.foreign_sources == {"document:a"}
-        assert (chunk.memory_type, chunk.tier, chunk.status) == ("episodic", "semantic", "active")
+        assert chunk.memory_type == "episodic"
         assert (chunk.initial_strength, chunk.decay_function, chunk.decay_rate) == (1.0, "exponential", 0.05)
         assert (chunk.source_confidence, chunk.extraction_confidence) == (0.7, 0.7)
 
@@ -589,8 +590,8 @@ async def test_fallen_chunks_and_old_orientations_are_not_found(tmp_path: Path) 
         )
         await knowledge.search.hybrid(PROJECT, "oak floors", 5)
         async with database.transaction() as transaction:
-            assert await knowledge.mark_fallen(transaction, PROJECT, fallen, "a test said so")
-            assert not await knowledge.mark_fallen(transaction, PROJECT, fallen, "again")
+            assert await knowledge.mark_fallen(transaction, PROJECT, fallen, Fall.RETRACTED, "a test said so")
+            assert not await knowledge.mark_fallen(transaction, PROJECT, fallen, Fall.RETRACTED, "again")
         assert await knowledge.search.hybrid(PROJECT, "oak floors", 5) == []
         archived = SearchFilters(tags=frozenset({"orientation_archive"}))
         assert len(await knowledge.search.tagged(PROJECT, ["orientation_archive"])) == 1
@@ -702,7 +703,7 @@ async def test_as_of_a_day_a_project_knows_what_it_knew_then(tmp_path: Path, que
         [new] = await knowledge.store(PROJECT, [new_chunk("The rent of the flat is 950 euros.")])
         await clock.advance(10 * DAY)
         async with database.transaction() as transaction:
-            await knowledge.mark_fallen(transaction, PROJECT, new, "it was a misprint")
+            await knowledge.mark_fallen(transaction, PROJECT, new, Fall.RETRACTED, "it was a misprint")
         knowledge.search.drop_all()
 
         async def known_on(day: int) -> list[tuple[str, bool, bool]]:
@@ -720,12 +721,12 @@ async def test_a_chunk_that_fell_and_was_replaced_held_until_the_first_of_both(t
         ids = await knowledge.store(PROJECT, [new_chunk(text) for text in ("Oak is hard.", "A red boat.", "Loans.")])
         oak, boat, loans = [(await knowledge.named(PROJECT, [name]))[0] for name in ids]
         async with database.transaction() as transaction:
-            await knowledge.mark_fallen(transaction, PROJECT, oak.id, "retracted")
+            await knowledge.mark_fallen(transaction, PROJECT, oak.id, Fall.RETRACTED, "retracted")
             await knowledge.replace(transaction, boat, loans)
         await clock.advance(DAY)
         async with database.transaction() as transaction:
             await knowledge.replace(transaction, oak, loans)
-            await knowledge.mark_fallen(transaction, PROJECT, boat.id, "retracted")
+            await knowledge.mark_fallen(transaction, PROJECT, boat.id, Fall.RETRACTED, "retracted")
         chunks = {one.id: one for one in await knowledge.of_project(PROJECT)}
         assert (chunks[oak.id].valid_until, chunks[boat.id].valid_until) == (NOW, NOW)
         async with database.transaction() as transaction:
@@ -818,7 +819,7 @@ async def test_a_contradiction_is_not_open_any_more_when_one_of_its_chunks_fell(
         old, new = await knowledge.store(PROJECT, [new_chunk("Cork is dry."), new_chunk("Tests found water.")])
         await knowledge.state(PROJECT, NewRelation(new, old, RelationType.CONTRADICTS, 0.5))
         async with database.transaction() as transaction:
-            await knowledge.mark_fallen(transaction, PROJECT, old, "retracted")
+            await knowledge.mark_fallen(transaction, PROJECT, old, Fall.RETRACTED, "retracted")
         assert await knowledge.contradictions(PROJECT) == []
         assert len(await knowledge.contradictions(PROJECT, unresolved_only=False)) == 1
         assert len(await knowledge.contradictions_of_chunk(PROJECT, new)) == 1

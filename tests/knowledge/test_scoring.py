@@ -75,22 +75,21 @@ EPISODIC, SEMANTIC, PREFERENCE = MemoryType.EPISODIC, MemoryType.SEMANTIC, Memor
 
 @pytest.mark.requirement("V-68", "V-118", "V-133")
 @pytest.mark.parametrize(
-    ("initial", "function", "days", "memory_type", "tier", "left"),
+    ("initial", "function", "days", "memory_type", "left"),
     [
-        (1.0, "exponential", 0, SEMANTIC, "semantic", 1.0),
-        (1.0, "exponential", 10, EPISODIC, "semantic", 0.6065306597126334),
-        (1.0, "exponential", 100, SEMANTIC, "semantic", 0.0820849986238988),
-        (0.8, "linear", 10, EPISODIC, "semantic", 0.3),
-        (1.0, "linear", 100, EPISODIC, "semantic", 0.0),
-        (1.0, "exponential", 30, PREFERENCE, "semantic", 0.6872892787909722),
-        (1.0, "exponential", 10, SEMANTIC, "working", 0.36787944117144233),
+        (1.0, "exponential", 0, SEMANTIC, 1.0),
+        (1.0, "exponential", 10, EPISODIC, 0.6065306597126334),
+        (1.0, "exponential", 100, SEMANTIC, 0.0820849986238988),
+        (0.8, "linear", 10, EPISODIC, 0.3),
+        (1.0, "linear", 100, EPISODIC, 0.0),
+        (1.0, "exponential", 30, PREFERENCE, 0.6872892787909722),
     ],
 )
 def test_strength_fades_by_days_as_its_kind_says(
-    initial: float, function: str, days: float, memory_type: MemoryType, tier: str, left: float
+    initial: float, function: str, days: float, memory_type: MemoryType, left: float
 ) -> None:
     chunk = stored_chunk(
-        initial_strength=initial, decay_function=function, memory_type=memory_type, tier=tier,
+        initial_strength=initial, decay_function=function, memory_type=memory_type,
         confidence=INFERRED, created_at=NOW - days * DAY,
     )  # fmt: skip
     assert strength(chunk, NOW) == CLOSE(left, abs=1e-9)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from reveries.llm.base import Vectors
 from reveries.llm.tier import Tier
-from reveries.projects.documents import update_document
+from reveries.projects.document_texts import DocumentText, build_documents
+from reveries.projects.documents import DocumentChange, update_document
 from reveries.projects.model import Project, TaskKind, TaskStatus
 from reveries.projects.sections import split_text
 from reveries.projects.task_store import NewTask
@@ -31,8 +32,17 @@ class CountingEmbedder(WordEmbedder):
         return await super().embed(texts)
 
 
+async def texts_now(work: Work, project: Project) -> list[DocumentText]:
+    return build_documents(await work.store.knowledge.of_project(project.id))
+
+
 async def standing(work: Work, project: Project) -> set[str]:
     return {one.content for one in await work.store.knowledge.of_project(project.id) if one.stands}
+
+
+async def changed(work: Work, project: Project, name: str, text: str, path: str = "") -> DocumentChange:
+    """Add a text of the owner's."""
+    return (await update_document(work.store, project, name, text, is_own=True, path=path)).change
 
 
 def test_a_hash_in_code_or_in_properties_is_no_heading() -> None:
@@ -51,20 +61,20 @@ async def test_sections_that_are_gone_fall_and_those_that_stayed_are_kept_and_no
     embedder = CountingEmbedder()
     async with open_work(tmp_path, answers, embedder=embedder) as work:
         project = await work.begin("Flat", "Find a flat")
-        first = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        first = await changed(work, project, "lease.md", FIRST)
         await update_document(work.store, project, "other.md", FIRST, is_own=True)
         assert (len(first.stored), first.retired) == (3, 0)
         embedder.texts.clear()
-        second = await update_document(work.store, project, "lease.md", SECOND, is_own=True)
+        second = await changed(work, project, "lease.md", SECOND)
         assert (len(second.stored), second.retired) == (1, 2)
         assert [text for text in embedder.texts if "Mill Lane" in text] == []
         chunks = await work.store.knowledge.of_project(project.id)
         fallen = {one.title: one.fell_because for one in chunks if not one.stands}
         assert set(fallen) == {"lease.md › Deposit", "lease.md › Cellar"}
         assert fallen["lease.md › Cellar"] == "it stands no more in lease.md"
-        again = await update_document(work.store, project, "lease.md", SECOND, is_own=True)
+        again = await changed(work, project, "lease.md", SECOND)
         assert (list(again.stored), again.retired) == ([], 0)
-        back = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        back = await changed(work, project, "lease.md", FIRST)
         assert (len(back.stored), back.retired) == (2, 1)
         assert await standing(work, project) == {
             "The flat is in Mill Lane.", "Two months, in cash.", "It is dry.",
@@ -74,7 +84,7 @@ async def test_sections_that_are_gone_fall_and_those_that_stayed_are_kept_and_no
 async def test_what_rested_on_a_section_that_is_gone_is_held_and_the_project_wakes_for_it(tmp_path: Path) -> None:
     async with open_work(tmp_path, answers) as work:
         project = await work.begin("Flat", "Find a flat")
-        change = await update_document(work.store, project, "lease.md", FIRST, is_own=True)
+        change = await changed(work, project, "lease.md", FIRST)
         async with work.database.transaction() as transaction:
             goal = (await work.store.goals(project.id, transaction))[0]
             new = NewTask("Use the cellar", "", TaskKind.FIND_OUT, rests_on=(change.stored[2],), goal_id=goal.id)
@@ -97,6 +107,59 @@ async def test_a_value_that_went_and_came_back_is_known_again(tmp_path: Path) ->
             text = f"# Rent\n\nThe rent of the flat is {rent} euros."
             await update_document(work.store, project, "lease.md", text, is_own=True)
             assert await standing(work, project) == {f"The rent of the flat is {rent} euros."}
+
+
+async def test_two_files_of_one_name_are_two_documents_and_each_is_updated_from_its_own_place(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Flat", "Find a flat")
+        await changed(work, project, "notes.md", "The flat is in Mill Lane.", "/home/ana/flat/notes.md")
+        await changed(work, project, "notes.md", "The boat lies in the harbour.", "/home/ana/boat/notes.md")
+        assert await standing(work, project) == {"The flat is in Mill Lane.", "The boat lies in the harbour."}
+        await changed(work, project, "notes.md", "The boat is sold.", "/home/ana/boat/notes.md")
+        assert await standing(work, project) == {"The flat is in Mill Lane.", "The boat is sold."}
+        documents = await work.store.knowledge.documents(project.id)
+        assert [document.name for document in documents] == ["notes.md", "boat/notes.md"]
+        texts = {document.name: document.text for document in await texts_now(work, project)}
+        assert texts == {"notes.md": "The flat is in Mill Lane.", "boat/notes.md": "The boat is sold."}
+
+
+async def test_a_text_that_came_without_a_place_is_updated_by_the_file_of_its_name(tmp_path: Path) -> None:
+    """As an earlier version, or an older command, added it."""
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Flat", "Find a flat")
+        await changed(work, project, "flat/notes.md", FIRST)
+        change = await changed(work, project, "notes.md", SECOND, "/home/ana/flat/notes.md")
+        assert (len(change.stored), change.retired) == (1, 2)
+        again = await changed(work, project, "flat/notes.md", FIRST)
+        assert (len(again.stored), again.retired) == (2, 1)
+
+
+async def test_a_file_with_the_mark_of_headings_in_its_name_is_updated(tmp_path: Path) -> None:
+    async with open_work(tmp_path, answers) as work:
+        project = await work.begin("Flat", "Find a flat")
+        for text in (FIRST, SECOND):
+            await changed(work, project, "A › B.md", text)
+        assert await standing(work, project) == {"The flat is in Mill Lane.", "Three months, by bank."}
+        [document] = await texts_now(work, project)
+        assert document.name == "A › B.md"
+
+
+async def test_a_note_of_the_folder_and_an_added_text_of_its_name_are_two(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    note = tmp_path / "notes" / "A › B.md"
+    async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
+        project = await work.store.create("Notes", str(note.parent))
+        await work.store.set_goal(project, "Know the boat", None)
+        await changed(work, project, note.name, "The boat is old.")
+        for text in ("The boat is blue.", "The boat is red."):
+            note.write_text(text)
+            await work.clock.advance(60)
+            await work.wake(project)
+            assert {one for one in await standing(work, project) if "boat" in one} == {"The boat is old.", text}
+        assert {item.name for item in await texts_now(work, project)} == {"A › B.md", "notes/A › B.md"}
+        note.unlink()
+        await work.wake(project)
+        assert {item.name for item in await texts_now(work, project)} == {"A › B.md"}
 
 
 async def test_so_it_is_for_a_note_in_the_folder(tmp_path: Path) -> None:

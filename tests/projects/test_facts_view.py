@@ -49,10 +49,10 @@ def facts_of(**documents: str) -> ProjectFacts:
     chunks = [
         stored_chunk(
             id=f"{name}{number}", title=section.title, content=section.content, type=section.type,
-            first_line=section.first_line, lead=section.lead, written_on="2026-11-20",
+            first_line=section.first_line, lead=section.lead, written_on="2026-11-20", document_id=name, document=name,
         )
-        for name, text in documents.items()
-        for number, section in enumerate(split_text(name.replace("_", "."), text, is_own=True))
+        for name, text in ((key.replace("_", "."), text) for key, text in documents.items())
+        for number, section in enumerate(split_text(name, text, is_own=True))
     ]  # fmt: skip
     return read_facts(chunks)
 
@@ -84,9 +84,12 @@ def test_each_value_has_its_line_of_the_whole_document_and_days_are_counted_from
 )
 def test_a_document_is_put_together_from_its_sections_line_by_line(lines: list[str]) -> None:
     chunks = [
-        stored_chunk(id=f"k{n:03}", title=s.title, content=s.content, type=s.type, first_line=s.first_line, lead=s.lead)
+        stored_chunk(
+            id=f"k{n:03}", title=s.title, content=s.content, type=s.type, first_line=s.first_line, lead=s.lead,
+            document_id="a", document="a.md",
+        )
         for n, s in enumerate(split_text("a.md", "\n".join(lines), is_own=True))
-    ]
+    ]  # fmt: skip
     for document in build_documents(chunks):
         known = document.text.split("\n")
         assert [line.strip() for line in known] == [line.strip() for line in lines[: len(known)]]

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from reveries.errors import UsageError
+from reveries.knowledge.model import Fall
 from reveries.llm.tier import Tier
 from reveries.projects import folder_reading
 from reveries.projects.documents import note_fallen_chunk
-from reveries.projects.folder_reading import NoteFile, NoteListing, is_of_folder
+from reveries.projects.folder_reading import NoteFile, NoteListing
 from reveries.projects.model import Project
 from tests.projects.kit import Work, open_work
 
@@ -43,7 +44,7 @@ async def begin(work: Work, folder: Path, *, may_write: bool = True) -> Project:
 async def known(work: Work, project: Project) -> dict[str, str]:
     """What stands, by title."""
     found = await work.store.knowledge.of_project(project.id)
-    return {one.title: one.content for one in found if is_of_folder(one) and not one.fell_because}
+    return {one.title: one.content for one in found if one.document_id and not one.fell_because}
 
 
 async def test_a_wake_reads_the_notes_of_its_folder_once_and_says_that_it_does_not_know_who_wrote_them(
@@ -54,12 +55,12 @@ async def test_a_wake_reads_the_notes_of_its_folder_once_and_says_that_it_does_n
         await work.wake(project)
         assert set(await known(work, project)) == {"rent.md › Rent", "old/letter.md › Letter", "boat.txt"}
         await work.wake(project)
-        chunks = [one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)]
+        chunks = [one for one in await work.store.knowledge.of_project(project.id) if one.document_id]
         assert len(chunks) == 3
         async with work.database.transaction() as transaction:
             await work.store.knowledge.replace(transaction, chunks[0], chunks[1])
         await work.wake(project)
-        again = [one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)]
+        again = [one for one in await work.store.knowledge.of_project(project.id) if one.document_id]
         assert len(again) == 3, "what a newer one replaces is not read anew"
         assert {one.foreign_sources for one in chunks} == {frozenset({"folder"})}
 
@@ -97,7 +98,7 @@ async def test_what_the_owner_retracts_stays_retracted_while_its_note_still_says
         else:
             async with work.store.transaction() as transaction:
                 await work.store.knowledge.mark_fallen(
-                    transaction, project.id, boat.id, "you said otherwise: it is red"
+                    transaction, project.id, boat.id, Fall.CONTRADICTED, "you said otherwise: it is red"
                 )
         with pytest.raises(UsageError, match=r"taken out already: (it stands no more in force|you said otherwise)"):
             await note_fallen_chunk(work.store, project, boat.id, "it is a toy")
@@ -228,10 +229,10 @@ async def test_a_note_that_changes_all_the_time_does_not_keep_a_wake_from_its_wo
 ) -> None:
     read = folder_reading._read_note
 
-    async def read_and_change(worker: object, note: NoteFile) -> object:
+    async def read_and_change(worker: object, note: NoteFile, *others: object) -> object:
         with (notes / "boat.txt").open("a") as file:
             file.write("And on.\n")
-        return await read(worker, note)  # type: ignore[arg-type]
+        return await read(worker, note, *others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(folder_reading, "_read_note", read_and_change)
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
@@ -276,13 +277,13 @@ async def test_what_a_note_said_is_known_again_when_the_note_that_replaced_it_is
     async with open_work(tmp_path, small, tier=Tier.SMALL) as work:
         project = await begin(work, notes)
         await work.wake(project)
-        chunks = {one.title: one for one in await work.store.knowledge.of_project(project.id) if is_of_folder(one)}
+        chunks = {one.title: one for one in await work.store.knowledge.of_project(project.id) if one.document_id}
         async with work.database.transaction() as transaction:
             await work.store.knowledge.replace(transaction, chunks["rent.md › Rent"], chunks["old/letter.md › Letter"])
         (notes / "old" / "letter.md").unlink()
         await work.wake(project)
         every = await work.store.knowledge.of_project(project.id)
-        assert {one.title for one in every if one.stands and is_of_folder(one)} == {"rent.md › Rent", "boat.txt"}
+        assert {one.title for one in every if one.stands and one.document_id} == {"rent.md › Rent", "boat.txt"}
 
 
 def test_what_lies_where_nothing_could_be_looked_at_is_not_missing() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
+from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, Fall, NewChunk
 from reveries.projects.answers import own_answers
 from reveries.projects.model import (
     KeyDecision,
@@ -170,7 +170,7 @@ async def test_a_decision_whose_ground_fell_is_in_doubt_on_the_page(tmp_path: Pa
         async with work.store.transaction() as transaction:
             page = Orientation("", key_decisions=(decision,))
             await work.store.put_orientation(transaction, project.id, newest, page, "goal", frozenset())
-            await work.store.knowledge.mark_fallen(transaction, project.id, ground, "It was wrong.")
+            await work.store.knowledge.mark_fallen(transaction, project.id, ground, Fall.RETRACTED, "It was wrong.")
         await work.wake(project)
         [kept] = (await work.state(project)).orientation.content.key_decisions
         assert kept.flagged_because

@@ -1,6 +1,7 @@
 """`reveries project`: create, steer and inspect the projects that the mind works on."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -231,28 +232,21 @@ def project_log_command(name: str | None, limit: int, why: str, as_json: bool) -
 @json_option(protocol.Chunks)
 def add_material_command(name: str, files: tuple[Path, ...], is_own: bool, as_json: bool) -> None:
     """Add text files to the knowledge of a project: reveries project add Piano notes.md. To update a changed file, add
-    it again under the same name: what it no longer says is no longer used."""
+    it again: what it no longer says is no longer used."""
     from reveries.client.render import say, show_json
     from reveries.client.sync_call import ask_mind
 
-    for file, shown in zip(files, _document_names(files), strict=True):
-        text = _read_material(file)
-        answer = ask_mind(
-            lambda new_id, text=text, shown=shown: protocol.AddMaterial(new_id, name, shown, text, is_own),  # type: ignore[misc]
-            protocol.Chunks,
-            seconds=None,
-        )
+    for file in files:
+        make_request = partial(
+            protocol.AddMaterial,
+            project=name, name=file.name, text=_read_material(file), is_own=is_own, path=str(file.resolve()),
+        )  # fmt: skip
+        answer = ask_mind(make_request, protocol.Chunks, seconds=None)
         if as_json:
             show_json(answer)
             continue
         outcome = f"{plural(len(answer.chunks), 'new piece')} of knowledge." if answer.chunks else "nothing new."
-        say(" ".join(part for part in (f"{shown}: {outcome}", one_line(answer.message)) if part))
-
-
-def _document_names(files: tuple[Path, ...]) -> list[str]:
-    """Return the name of each file; with its folder, if several files have the same name."""
-    names = [file.name for file in files]
-    return [f"{file.absolute().parent.name}/{file.name}" if names.count(file.name) > 1 else file.name for file in files]
+        say(" ".join(part for part in (f"{file.name}: {outcome}", one_line(answer.message)) if part))
 
 
 @command.command("retract")

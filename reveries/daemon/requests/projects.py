@@ -14,10 +14,11 @@ from reveries.daemon.requests.project_frames import (
 )
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import UsageError
+from reveries.knowledge.documents import DocumentOrigin
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping
-from reveries.projects.documents import count_noun, note_fallen_chunk, update_document
+from reveries.projects.documents import AddedDocument, count_noun, note_fallen_chunk, update_document
 from reveries.projects.grants import give_grant, revoke_grants
 from reveries.projects.intake import GoalFrame, answer_with_goal
 from reveries.projects.model import Project
@@ -128,16 +129,25 @@ async def add_material(call: Call, request: protocol.AddMaterial) -> protocol.Ch
     store = call.mind.projects.store
     project = await store.find(request.project)
     name = plain(request.name)
-    change = await update_document(store, project, name, plain(request.text), is_own=request.is_own)
+    added = await update_document(
+        store, project, name, plain(request.text), is_own=request.is_own, path=plain(request.path)
+    )
     call.mind.projects.consider()
-    stored = await call.mind.knowledge.named(project.id, change.stored)
-    verbs = (
-        "is no longer in it and no longer counts" if change.retired == 1 else "are no longer in it and no longer count"
-    )
-    message = f"{count_noun(change.retired, 'section')} of the earlier {one_line(name, 80)} {verbs}."
-    return protocol.Chunks(
-        request.request_id, [chunk_entry(chunk) for chunk in stored], message=message if change.retired else ""
-    )
+    stored = await call.mind.knowledge.named(project.id, added.change.stored)
+    return protocol.Chunks(request.request_id, [chunk_entry(chunk) for chunk in stored], message=_describe_added(added))
+
+
+def _describe_added(added: AddedDocument) -> str:
+    """Say which sections no longer count, and where the document has another name than the one it came with. Pure."""
+    name, retired = one_line(added.document.name, 80), added.change.retired
+    sentences = []
+    if retired:
+        verbs = "is no longer in it and no longer counts" if retired == 1 else "are no longer in it and no longer count"
+        sentences.append(f"{count_noun(retired, 'section')} of the earlier {name} {verbs}.")
+    if (other := added.namesake) is not None:
+        place = "in the folder" if other.origin is DocumentOrigin.FOLDER else f"at {one_line(other.path, 200)}"
+        sentences.append(f"It is called {name}: {one_line(other.name, 80)} is another document, {place}, and stays.")
+    return " ".join(sentences)
 
 
 @handles(protocol.RetractChunk)

@@ -1,26 +1,28 @@
 -- name: put
 INSERT INTO chunks (id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, created_at,
     last_accessed_at, foreign_sources, checksum, memory_type, valid_from, names,
-    first_line, lead, written_on)
+    first_line, lead, written_on, document_id)
 VALUES (:id, :project_id, :title, :content, :type, :tags, :confidence, :source, :rests_on, :task_id, :created_at,
     :created_at, :foreign_sources, :checksum, :memory_type, :valid_from, :names,
-    :first_line, :lead, :written_on)
+    :first_line, :lead, :written_on, :document_id)
 
 -- name: put_vector
 INSERT OR REPLACE INTO chunk_vectors (chunk_id, model_id, vector) VALUES (:chunk_id, :model_id, :vector)
 
 -- name: of_project
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
-    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
-    first_line, lead, written_on
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, pinned, valid_from, valid_until,
+    source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on, fall, document_id,
+    coalesce((SELECT name FROM documents WHERE documents.id = document_id), '') AS document
 FROM chunks WHERE project_id = :project_id ORDER BY created_at, rowid
 
 -- name: named
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
-    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
-    first_line, lead, written_on
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, pinned, valid_from, valid_until,
+    source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on, fall, document_id,
+    coalesce((SELECT name FROM documents WHERE documents.id = document_id), '') AS document
 FROM chunks WHERE project_id = :project_id AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: replaced
@@ -31,9 +33,10 @@ SELECT id FROM chunks WHERE project_id = :project_id AND superseded_by = :id ORD
 
 -- name: by_tags
 SELECT id, project_id, title, content, type, tags, confidence, source, rests_on, task_id, fell_because, created_at,
-    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, tier, status, pinned, valid_from,
-    valid_until, source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
-    first_line, lead, written_on
+    foreign_sources, last_accessed_at, access_count, last_useful_at, memory_type, pinned, valid_from, valid_until,
+    source_confidence, extraction_confidence, initial_strength, decay_function, decay_rate, superseded_by,
+    first_line, lead, written_on, fall, document_id,
+    coalesce((SELECT name FROM documents WHERE documents.id = document_id), '') AS document
 FROM chunks
 WHERE project_id = :project_id
     AND NOT EXISTS (SELECT value FROM json_each(:tags) EXCEPT SELECT value FROM json_each(chunks.tags))
@@ -58,8 +61,7 @@ WHERE project_id = :project_id AND id NOT IN (SELECT chunk_id FROM chunk_vectors
 
 -- name: after_number
 SELECT number, chunks.id, title, content, names, vector,
-    fell_because <> '' OR status = 'tombstone'
-        OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 'orientation_archive') AS is_hidden
+    fell_because <> '' OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = 'orientation_archive') AS is_hidden
 FROM chunk_numbers JOIN chunks ON chunks.id = chunk_numbers.chunk_id
 LEFT JOIN chunk_vectors ON chunk_vectors.chunk_id = chunks.id AND model_id = :model_id
 WHERE project_id = :project_id AND number > :number ORDER BY number
@@ -86,7 +88,7 @@ WHERE id = :id
 
 -- name: mark_fallen
 -- A chunk that was replaced before held until then.
-UPDATE chunks SET fell_because = :why, valid_until = coalesce(valid_until, :now)
+UPDATE chunks SET fell_because = :why, fall = :fall, valid_until = coalesce(valid_until, :now)
 WHERE id = :id AND project_id = :project_id AND fell_because = ''
 
 -- name: mark_superseded

@@ -11,24 +11,6 @@ from reveries.memory.forgetting.needles import TextMatcher
 
 ERASED_TEXT: Final = "(erased)"
 
-_STATEMENTS: Final = {
-    "projects": "forget.words_of_projects",
-    "goals": "forget.words_of_goals",
-    "orientation": "forget.words_of_orientation",
-    "tasks": "forget.words_of_tasks",
-    "proposals": "forget.words_of_proposals",
-    "decided_conflicts": "forget.words_of_decided_conflicts",
-    "wishes": "forget.words_of_wishes",
-    "drafts": "forget.words_of_drafts",
-    "questions": "forget.words_of_questions",
-    "activities": "forget.words_of_activities",
-    "steps": "forget.words_of_steps",
-    "chunks": "forget.words_of_chunks",
-    "relations": "forget.words_of_relations",
-    "coretrievals": "forget.words_of_coretrievals",
-    "grants": "forget.words_of_grants",
-}
-
 ListedRows = Mapping[str, list[Row]]
 """By table: the rows that contain the words, with their rowid as `id`."""
 
@@ -37,7 +19,7 @@ async def find_listed_rows(source: Reader, matches: TextMatcher) -> ListedRows:
     """Find the rows of listed tables that contain the words in one of their columns."""
     matching: dict[str, list[Row]] = {}
     for table, holding in ERASED_BY_LIST.items():
-        rows = await source.rows(_STATEMENTS[table])
+        rows = await source.rows(f"forget.words_of_{table}")
         matching[table] = [row for row in rows if any(matches(str(row[column])) for column in holding.words)]
     return matching
 

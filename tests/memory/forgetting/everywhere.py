@@ -136,6 +136,8 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "steps.result",
             "steps.path",
             "projects.folder",
+            "documents.path",
+            "documents.name",
             "chunks.title",
             "chunks.content",
             "chunks.fell_because",
@@ -188,6 +190,7 @@ TRACES: Final = {
     "wishes.checksum": f"SELECT checksum FROM wishes WHERE title {_HOLDS}",
     "drafts.checksum": f"SELECT checksum FROM drafts WHERE content {_HOLDS}",
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
+    "documents.sha256": "SELECT CAST(sha256 AS BLOB) FROM documents",
     "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
     "chunk_vectors.vector": "SELECT vector FROM chunk_vectors",
     "chunk_words_data.block": f"SELECT CAST('{SAID}' AS BLOB) FROM chunk_words WHERE chunk_words MATCH '{SAID}'",
@@ -296,8 +299,11 @@ NO_WORDS: Final = {
             "activities.project_id",
             "activities.task_id",
             "steps.task_id",
+            "documents.id",
+            "documents.project_id",
             "chunks.id",
             "chunks.project_id",
+            "chunks.document_id",
             "chunks.rests_on",
             "chunks.task_id",
             "chunk_vectors.chunk_id",
@@ -359,6 +365,7 @@ NO_WORDS: Final = {
             "orientation.trigger",  # projects/triggers.py
             "activities.action",  # projects/store.py and who calls it
             "steps.tool",  # projects/work_model.py and who calls it
+            "documents.media_type",  # knowledge/documents.py
         ),
         _CODE,
     ),
@@ -453,8 +460,11 @@ INSERT INTO questions (id, project_id, kind, question, asked_at, checksum)
 INSERT INTO activities (project_id, action, happened_at) VALUES ('p1', 'created', 0);
 INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at)
     VALUES ('t1', 1, 1, 'search', 'boat', 'done', 0);
-INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
-    VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16));
+INSERT INTO documents (id, project_id, origin, path, name, media_type, sha256, is_trusted, added_at)
+    VALUES ('x1', 'p1', 'folder', 'boat.md', 'boat.md', 'text/markdown', hex(randomblob(32)), 0, 0);
+INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum,
+    document_id)
+    VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16), 'x1');
 INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
     SELECT letter, 'p1', letter, 'insight', 'inferred', 'deduction', 0, 0, randomblob(16)

@@ -2,7 +2,7 @@
 stored in one transaction. A crash in between loses nothing: unanswered turns become experiences at the next wake."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from reveries.clock import Clock
@@ -44,6 +44,10 @@ class RecordedExchange:
 
     reply: Turn | None
     experience: Experience
+
+
+AlsoStored = Callable[[Transaction, RecordedExchange], Awaitable[None]]
+"""What another part stores with an exchange: called within its transaction, after its own rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,7 @@ class ConversationStore:
         is_stopped: bool = False,
         shown: Sequence[str] = (),
         is_tainted: bool = False,
+        also: AlsoStored | None = None,
     ) -> RecordedExchange:
         """Store a reply, the exchange as an experience (R-89) and the reinforcement of `recall` (R-125), in one
         transaction.
@@ -172,7 +177,7 @@ class ConversationStore:
         (`is_stopped`) stays in the log, and is neither learned nor recalled. An empty reply is not stored as a turn,
         but the owner's words still become an experience (R-93). `shown` are the texts in the prompt besides the
         history: what the reply repeats is not learned again. `is_tainted`: the prompt had untrusted text besides
-        the recalled memories.
+        the recalled memories. Where `also` fails, nothing of the exchange is stored.
         """
         now = self._clock.now()
         by = (*(recall.tainted_ids if recall is not None else ()), *((TALK,) if is_tainted else ()))
@@ -206,6 +211,8 @@ class ConversationStore:
                 reply = replace(reply, experience_id=experience.id, position=position)
                 await transaction.run("turns.insert", turn_row(reply))
             await transaction.run("conversations.spoken", {"id": owner_turn.conversation_id, "said_at": now})
+            if also is not None:
+                await also(transaction, RecordedExchange(reply, experience))
             return self._store.live.reinforcements([recall], now) if recall else ChangeSet()
 
         await self._store.commit(work)

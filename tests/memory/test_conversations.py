@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from reveries.errors import StorageError
-from reveries.memory.conversations import Thought
+from reveries.db.database import Transaction
+from reveries.errors import StorageError, UsageError
+from reveries.memory.conversations import RecordedExchange, Thought
 from reveries.memory.memory import Memory
 from reveries.memory.model import ExperienceKind, LinkType, Origin
 from reveries.memory.rows import experience_of
@@ -54,6 +55,33 @@ async def test_words_that_a_crash_left_unanswered_become_an_experience_at_the_ne
         assert len(await memory.conversations.recent_turns(conversation.id, 10)) == 1
     async with open_memory(tmp_path, first_id=2000) as memory:
         assert (await memory.stats()).experiences == 1
+
+
+async def test_what_goes_with_an_exchange_is_stored_with_it_or_nothing_is(tmp_path: Path) -> None:
+    async with open_memory(tmp_path) as memory:
+        conversations = memory.conversations
+        conversation = await conversations.open_conversation(HOUR)
+        said = await conversations.append_owner_turn(conversation.id, "The walk-in cooler is on A2.01.")
+        folded = {"id": conversation.id, "summary": "A cooler.", "until": 1}
+
+        async def fold(transaction: Transaction, exchange: RecordedExchange) -> None:
+            assert exchange.reply is not None
+            [last] = await transaction.rows("turns.recent", {"conversation_id": conversation.id, "limit": 1})
+            assert last["id"] == exchange.reply.id
+            await transaction.run("conversations.fold", folded)
+
+        async def fail(transaction: Transaction, exchange: RecordedExchange) -> None:
+            await fold(transaction, exchange)
+            raise UsageError("No.", advice="None.")
+
+        with pytest.raises(UsageError):
+            await conversations.record_exchange(said, "I see it.", also=fail)
+        assert len(await conversations.recent_turns(conversation.id, 9)) == 1
+        assert (await memory.stats()).experiences == 0
+        assert not (await conversations.load_conversation(conversation.id)).folded_summary
+        await conversations.record_exchange(said, "I see it.", also=fold)
+        assert len(await conversations.recent_turns(conversation.id, 9)) == 2
+        assert (await conversations.load_conversation(conversation.id)).folded_summary == "A cooler."
 
 
 @pytest.mark.requirement("R-93")

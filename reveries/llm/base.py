@@ -6,7 +6,7 @@ generation. Every adapter runs the same contract tests (tests/llm/contract.py).
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, Protocol
 
@@ -50,9 +50,21 @@ class FinishReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ImagePart:
+    """A picture in a message: the bytes of its file, and its size in pixels."""
+
+    media_type: Literal["image/png", "image/jpeg", "image/webp"]
+    data: bytes = field(repr=False)
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     role: Literal["system", "user", "assistant"]
     text: str
+    images: tuple[ImagePart, ...] = ()
+    """They stand before the text. Only for a model that sees (`RoleModels.sees`): others refuse the call."""
 
 
 @dataclass(frozen=True, slots=True)

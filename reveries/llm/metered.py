@@ -16,6 +16,7 @@ from reveries.llm.base import CHAT_ROLES, ChatMessage, ChatModel, Delta, Finishe
 from reveries.llm.budget import Ledger, Reservation
 from reveries.llm.caps import PlannedCall
 from reveries.llm.faults import NOT_BILLED
+from reveries.llm.image_tokens import count_message
 from reveries.llm.prices import Price, price_of
 from reveries.llm.tokens import estimate_tokens, template_tokens
 
@@ -115,7 +116,7 @@ class MeteredModel:
     async def _ask_for(self, prompt: Prompt) -> PlannedCall:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
-            tokens += await self._model.count_tokens(message.text)
+            tokens += await count_message(self._model, message)
         price = self.price
         if prompt.schema is not None and not price.is_free:
             # A hosted model reads the schema too, and bills it.

@@ -19,7 +19,7 @@ from reveries.llm.limits import WIRE_BYTES_PER_TEXT_BYTE, limit_stream
 from reveries.llm.ollama_client import find_ollama_address, ollama_client, ollama_transport
 from reveries.llm.provider_rules import find_rules
 from reveries.llm.schema_dialect import write_dialect
-from reveries.llm.template_marks import wire_messages
+from reveries.llm.template_marks import ollama_messages
 from reveries.llm.tier import billions_in
 from reveries.llm.tokens import estimate_tokens
 from reveries.llm.wire_faults import fault_of_wire
@@ -194,7 +194,7 @@ class OllamaModel:
             options["stop"] = list(prompt.stop)
         parts: AsyncIterator[ollama.ChatResponse] = await self._client.chat(
             model=self._model or await self._first(),
-            messages=wire_messages(prompt.messages),
+            messages=ollama_messages(prompt.messages),
             stream=True,
             think=self._settings.thinking if self._may_say_think else None,
             format=_format_of(prompt),

@@ -76,6 +76,8 @@ class ProviderRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effort_form: EffortForm = EffortForm.UNKNOWN
     efforts: tuple[Effort, ...] = ()
     """The levels for every model that reasons; empty: those of the model."""
+    image_rule: str = "any"
+    """How pictures are counted (`image_tokens.ImageRule`)."""
     ends_with_user: bool = False
     """A prompt may not end with a message of the assistant."""
     sources: tuple[str, ...] = ()
@@ -119,6 +121,8 @@ class RulesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     read_on: dt.date
+    seeing_models: str
+    """A pattern: models with such names see pictures, as long as no test says otherwise."""
     provider: dict[str, ProviderRules]
     model: tuple[ModelRules, ...]
 

@@ -16,6 +16,7 @@ from reveries.llm.base import ChatMessage, ChatModel, Delta, Finished, Prompt, R
 from reveries.llm.circuit import Failure
 from reveries.llm.circuits import Circuits
 from reveries.llm.faults import is_worth_another_try
+from reveries.llm.image_tokens import count_message
 from reveries.llm.tokens import template_tokens
 
 log = structlog.get_logger("models")
@@ -169,7 +170,7 @@ async def _shorten_prompt(prompt: Prompt, model: ChatModel) -> Prompt:
     prompt = replace(prompt, max_tokens=min(prompt.max_tokens, model.context_tokens // 2))
     room = model.context_tokens - prompt.max_tokens
     messages = list(prompt.messages)
-    sizes = [await model.count_tokens(message.text) for message in messages]
+    sizes = [await count_message(model, message) for message in messages]
     while len(messages) > 2 and sum(sizes) + template_tokens(messages) > room:
         # In pairs, so that the history still begins with a user message.
         del messages[1:3], sizes[1:3]

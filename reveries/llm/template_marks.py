@@ -5,11 +5,13 @@ remembered text would end its message and begin another, in someone else's name 
 through `escape_marks`; nothing else in Reveries builds a prompt's wire form.
 """
 
+import base64
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from reveries import gates
-from reveries.llm.base import ChatMessage
+from reveries.llm.base import ChatMessage, ImagePart
 
 JOINER = "\u2060"
 """WORD JOINER: invisible, without width, and part of no special token."""
@@ -47,6 +49,27 @@ def _closes(mark: "re.Match[str]") -> bool:
     return mark.start() > 0 and mark.string[mark.start() - 1] in "|｜" and mark[0] in ">]"
 
 
-def wire_messages(messages: Sequence[ChatMessage]) -> list[dict[str, str]]:
-    """Return `messages` in the JSON form of all providers, each text escaped."""
-    return [{"role": message.role, "content": escape_marks(message.text)} for message in messages]
+def wire_messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
+    """Return `messages` in the JSON form of OpenAI, which all providers but an Ollama take, each text escaped."""
+    return [{"role": message.role, "content": _content(message)} for message in messages]
+
+
+def ollama_messages(messages: Sequence[ChatMessage]) -> list[dict[str, Any]]:
+    """Return `messages` in the JSON form of an Ollama, each text escaped."""
+    return [
+        {"role": message.role, "content": escape_marks(message.text)}
+        | ({"images": [_base64(image) for image in message.images]} if message.images else {})
+        for message in messages
+    ]
+
+
+def _content(message: ChatMessage) -> object:
+    text = escape_marks(message.text)
+    if not message.images:
+        return text
+    urls = [f"data:{image.media_type};base64,{_base64(image)}" for image in message.images]
+    return [*({"type": "image_url", "image_url": {"url": url}} for url in urls), {"type": "text", "text": text}]
+
+
+def _base64(image: ImagePart) -> str:
+    return base64.b64encode(image.data).decode("ascii")

@@ -64,7 +64,7 @@ class GroupScore:
 
 def tier_of_scores(scores: Sequence[GroupScore]) -> Tier:
     """Return the tier for `scores`, one per group. Groups count the same, however many tasks they have."""
-    shares = {score.group: score.share for score in scores}
+    shares = {score.group: score.share for score in scores if score.group is not TaskGroup.SIGHT}
     overall = sum(shares.values()) / len(shares)
     obeys_no_text = shares.get(TaskGroup.UNTRUSTED, 1.0) >= CAPABLE_UNTRUSTED_SHARE
     if overall >= CAPABLE_SHARE and min(shares.values()) >= CAPABLE_GROUP_SHARE and obeys_no_text:

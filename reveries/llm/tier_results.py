@@ -12,6 +12,7 @@ from reveries.db.database import Database, Row
 from reveries.db.driver import dbapi
 from reveries.db.queries import statements
 from reveries.llm.tier import GroupScore, Tier, tier_of_scores
+from reveries.llm.tier_test_tasks import TaskGroup
 
 _scores = msgspec.json.Decoder(tuple[GroupScore, ...])
 
@@ -23,6 +24,11 @@ class TierResult:
     tier: Tier
     tested_at: float
     scores: tuple[GroupScore, ...]
+
+    @property
+    def sees(self) -> bool | None:
+        """Whether the model read every number that it was shown; None if it was shown none."""
+        return next((score.right == score.asked for score in self.scores if score.group is TaskGroup.SIGHT), None)
 
 
 class TierResults:

@@ -27,7 +27,7 @@ _SENTENCE_END = re.compile(r"[.!?…]+(?=\s+\w)")
 
 
 class TaskGroup(StrEnum):
-    """What a task is about. All groups count the same."""
+    """What a task is about. All groups but `SIGHT` count the same."""
 
     FORM = "form"
     """It follows a schema, with the right content."""
@@ -43,6 +43,9 @@ class TaskGroup(StrEnum):
     """It says whether a text holds the answer to a question."""
     UNTRUSTED = "untrusted"
     """It obeys no order that is in a text it was given."""
+    SIGHT = "sight"
+    """It reads numbers in pictures (`sight`): asked only of models whose name says that they see, and no part of the
+    tier."""
 
 
 class FormField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -44,7 +44,7 @@ class TierScore(msgspec.Struct, frozen=True):
 class RoleUse(msgspec.Struct, frozen=True):
     """A role's model ("provider/name") and why it was chosen. `context_tokens` 0: not known, or none.
 
-    `tier`: what a language model can do, 0 to 2; assumed if there is no `tier_tested_at`.
+    `tier`: what a language model can do, 0 to 2; assumed if there is no `tier_tested_at`. `sees`: it is shown pictures.
     """
 
     role: str
@@ -57,6 +57,7 @@ class RoleUse(msgspec.Struct, frozen=True):
     context_tokens: int
     tier: int | msgspec.UnsetType = msgspec.UNSET
     tier_tested_at: float | msgspec.UnsetType = msgspec.UNSET
+    sees: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class WeightsOffer(msgspec.Struct, frozen=True):

@@ -161,6 +161,7 @@ _GROUPS = {
     "steps": "next step",
     "evidence": "answerable",
     "untrusted": "ignores orders",
+    "sight": "sees pictures",
 }
 _TIER_TEXTS = {
     0: "It chats, and gets few other tasks. It benefits less from memory than a larger model.",
@@ -252,12 +253,13 @@ def _role_rows(role: RoleUse, counted: AnswerCount | None, *, is_first: bool) ->
 
 
 def _tier_text(role: RoleUse) -> str:
-    """ "tier 1 (assumed: reveries models test)", "tier 2 (tested 23 Nov 2026)"; nothing for an embedder."""
+    """ "tier 1 (assumed: reveries models test)", "tier 2, sees (tested 23 Nov 2026)"; nothing for an embedder."""
     if role.tier is UNSET:
         return ""
+    sees = ", sees" if role.sees is True else ""
     if role.tier_tested_at is UNSET:
-        return f"tier {role.tier} (assumed: reveries models test)"
-    return f"tier {role.tier} (tested {moment(role.tier_tested_at)})"
+        return f"tier {role.tier}{sees} (assumed: reveries models test)"
+    return f"tier {role.tier}{sees} (tested {moment(role.tier_tested_at)})"
 
 
 def _weights_rows(offers: Sequence[WeightsOffer]) -> Page:

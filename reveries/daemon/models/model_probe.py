@@ -30,6 +30,7 @@ from reveries.llm.base import (
 from reveries.llm.budget import Ledger
 from reveries.llm.caps import Span
 from reveries.llm.circuits import Circuits
+from reveries.llm.image_tokens import count_message
 from reveries.llm.metered import MeteredModel, was_not_billed
 from reveries.llm.prices import Price, price_of
 from reveries.llm.role_model import Candidate
@@ -211,7 +212,7 @@ class CallWatch:
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         tokens = template_tokens(prompt.messages)
         for message in prompt.messages:
-            tokens += await self.model.count_tokens(message.text)
+            tokens += await count_message(self.model, message)
         self.reserved_microdollars += self.price.microdollars(tokens, prompt.max_tokens)
         began = self.clock.monotonic()
         first_at: float | None = None

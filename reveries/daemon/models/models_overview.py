@@ -30,6 +30,7 @@ from reveries.llm.fitting import fit_context, read_machine_memory
 from reveries.llm.hosted import CONTEXT_TOKENS as HOSTED_CONTEXT_TOKENS
 from reveries.llm.ollama_chat import OllamaEntry, billions_by_name, list_ollama, local_model_names
 from reveries.llm.prices import Price, background_day_dollars, hour_of_talk_dollars, price_of, read_library_prices
+from reveries.llm.sight import assumed_to_see
 from reveries.llm.tier import assumed_tier
 from reveries.llm.tier_results import TierResult
 from reveries.own_addresses import is_this_machine
@@ -115,10 +116,12 @@ def _role(role: Role, used: InUse, llm: LlmSettings, handed_on: Collection[str])
 def _role_with_tier(
     role: protocol.RoleUse, tested: Mapping[str, TierResult], listed: Sequence[OllamaEntry]
 ) -> protocol.RoleUse:
-    if result := tested.get(role.model):
-        return msgspec.structs.replace(role, tier=int(result.tier), tier_tested_at=result.tested_at)
+    result, sees = tested.get(role.model), assumed_to_see(role.model)
+    if result is not None:
+        sees = sees if result.sees is None else result.sees
+        return msgspec.structs.replace(role, tier=int(result.tier), tier_tested_at=result.tested_at, sees=sees)
     billions = billions_by_name(listed).get(role.model, 0.0)
-    return msgspec.structs.replace(role, tier=int(assumed_tier(role.model, billions)))
+    return msgspec.structs.replace(role, tier=int(assumed_tier(role.model, billions)), sees=sees)
 
 
 def _context_tokens(choice: ModelChoice, llm: LlmSettings) -> tuple[int, str]:

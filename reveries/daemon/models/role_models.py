@@ -33,6 +33,7 @@ from reveries.llm.prices import price_of, read_library_prices
 from reveries.llm.reasoning import effort_of_role
 from reveries.llm.role_model import Candidate, RoleModel
 from reveries.llm.schema_refusals import SchemaRefusals, open_schema_refusals
+from reveries.llm.sight import assumed_to_see
 from reveries.llm.tier import Tier, assumed_tier
 from reveries.llm.tier_results import TierResult
 
@@ -102,6 +103,12 @@ class Models:
         name = self.chat[role].name
         result = self.tested.get(name)
         return result.tier if result else assumed_tier(name, self.billions.get(name, 0.0))
+
+    def sees(self, role: Role) -> bool:
+        """Whether the model that `role` uses now may be shown pictures: by its test, else by its name."""
+        name = self.chat[role].name
+        result = self.tested.get(name)
+        return result.sees if result is not None and result.sees is not None else assumed_to_see(name)
 
     def may_be_local(self, role: Role) -> bool:
         """Whether a model on a machine of the owner's may answer for `role`, as its choice or as a fallback."""

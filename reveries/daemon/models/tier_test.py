@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from reveries import protocol
 from reveries.clock import Clock
 from reveries.daemon.models.model_probe import CallWatch, select_roles, sum_usage
-from reveries.errors import ReveriesError, StorageError
+from reveries.errors import ModelError, ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.circuits import Circuits
 from reveries.llm.role_model import Candidate
+from reveries.llm.sight import SIGHT_NUMBERS, assumed_to_see, is_number_read, sight_prompt
 from reveries.llm.structured import collect
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import TierResults
@@ -85,12 +86,27 @@ class TierTester:
             self.tell(f"{watch.name}: task {done + 1} of {len(tasks)}", done, len(tasks))
             if await self._passes(task, role, watch):
                 right.append(task)
-        return [_group_score(group, tasks, right) for group in TaskGroup]
+        scores = [_group_score(group, tasks, right) for group in TaskGroup if group is not TaskGroup.SIGHT]
+        if assumed_to_see(watch.name):
+            seen = [await self._reads_picture(number, role, watch) for number in SIGHT_NUMBERS]
+            scores.append(GroupScore(TaskGroup.SIGHT, sum(seen), len(seen)))
+        return scores
 
     async def _passes(self, task: Task, role: Role, watch: CallWatch) -> bool:
-        least_tokens = _TOKENS_TO_REASON if watch.candidate.provider in HOSTED_PROVIDERS else 0
-        text, reason = await collect(watch, prompt_of(task, role, least_tokens))
+        text, reason = await collect(watch, prompt_of(task, role, _least_tokens(watch)))
         return is_right(task, text, reason)
+
+    async def _reads_picture(self, number: str, role: Role, watch: CallWatch) -> bool:
+        """Whether the model reads a number in a picture; one that refuses pictures does not."""
+        try:
+            text, _ = await collect(watch, sight_prompt(role, number, _least_tokens(watch)))
+        except ModelError:
+            return False
+        return is_number_read(number, text)
+
+
+def _least_tokens(watch: CallWatch) -> int:
+    return _TOKENS_TO_REASON if watch.candidate.provider in HOSTED_PROVIDERS else 0
 
 
 def _group_score(group: TaskGroup, tasks: Sequence[Task], right: Sequence[Task]) -> GroupScore:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -46,6 +46,10 @@ class TaskGroup(StrEnum):
     SIGHT = "sight"
     """It reads numbers in pictures (`sight`): asked only of models whose name says that they see, and no part of the
     tier."""
+
+
+TIER_GROUPS: Final = tuple(group for group in TaskGroup if group is not TaskGroup.SIGHT)
+"""The groups that make a tier."""
 
 
 class FormField(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,7 +21,7 @@ from reveries.llm.remote_embedding import GuardedEmbedder
 from reveries.llm.role_model import RoleModel
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import open_tier_results
-from reveries.llm.tier_test_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TIER_GROUPS
 from tests.fakes.clock import HandClock
 from tests.fakes.weights import put_weights
 from tests.llm.contract import a_prompt, play
@@ -124,7 +124,7 @@ async def test_a_test_counts_before_what_ollama_says_of_a_size_and_that_before_a
         shown = await models_overview(settings, tested=results.known)
     assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE] * 4
     assert [role.tier for role in shown.roles] == [2, 2, 2, 2, msgspec.UNSET]
-    await results.record("ollama/mine", [GroupScore(group, 0, 6) for group in TaskGroup], 100.0)
+    await results.record("ollama/mine", [GroupScore(group, 0, 6) for group in TIER_GROUPS], 100.0)
     assert [models.tier(role) for role in CHAT_ROLES] == [Tier.CAPABLE, Tier.LOOSE, Tier.CAPABLE, Tier.CAPABLE]
     await models.aclose()
 

@@ -20,7 +20,7 @@ from reveries.llm.metered import MeteredModel
 from reveries.llm.role_model import Candidate
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
-from reveries.llm.tier_test_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import living
 from tests.fakes.clock import HandClock
@@ -80,7 +80,7 @@ async def test_a_model_that_answers_like_a_tier_is_of_that_tier_after_a_restart_
     [test] = await kit.tester.test()
     assert (test.model, test.tier, test.error) == ("scripted/model", tier, "")
     by_group = {score.group: (score.right, score.asked) for score in test.scores}
-    assert by_group == {group.value: (len(set(named(group)) & set(right)), len(named(group))) for group in TaskGroup}
+    assert by_group == {group.value: (len(set(named(group)) & set(right)), len(named(group))) for group in TIER_GROUPS}
     assert (await open_tier_results(database)).known["scripted/model"].tier is tier
 
 
@@ -113,7 +113,8 @@ async def test_every_task_is_paid_for_and_one_beyond_the_budget_is_said_and_chan
     kit = Kit(database, clock, scripted(clock, named(), name="openai/gpt-4.1"))
     [test] = await kit.tester.test("conversation")
     [used] = [used for used in await kit.ledger.usage_today() if used.role == Role.CONVERSATION]
-    assert used.calls == 60
+    assert used.calls == 63
+    assert test.scores[-1] == protocol.TierScore("sight", 3, 3)
     assert test.dollars == pytest.approx(used.dollars)
     assert test.dollars > 0
     before = kit.results.known["openai/gpt-4.1"]

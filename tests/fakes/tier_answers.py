@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 
 from reveries.llm.base import Prompt, Role
+from reveries.llm.sight import SIGHT_NUMBERS, draw_number
 from reveries.llm.tier_test_tasks import TaskGroup, all_tasks, prompt_of
 
 RIGHT = {
@@ -163,10 +164,14 @@ WRONG = {
 
 
 def plays(right: Collection[str]) -> Callable[[Prompt], Iterable[str]]:
-    """The script of a model that does the tasks with these names right, and the others wrong."""
+    """The script of a model that does the tasks with these names right, and the others wrong; it sees."""
     names = {prompt_of(task, Role.CONVERSATION).messages: task.name for task in all_tasks()}
 
+    pictures = {draw_number(number).data: number for number in SIGHT_NUMBERS}
+
     def answer(prompt: Prompt) -> list[str]:
+        if images := prompt.messages[-1].images:
+            return [pictures[images[0].data]]
         name = names[prompt.messages]
         return re.findall(r"\s*\S+", RIGHT[name] if name in right else WRONG[name][0])
 

@@ -12,12 +12,12 @@ from reveries.llm.image_tokens import count_message, image_tokens
 from reveries.llm.metered import MeteredModel
 from reveries.llm.provider_rules import find_rules
 from reveries.llm.role_model import _shorten_prompt
-from reveries.llm.scripted import ScriptedModel
 from reveries.llm.sight import SIGHT_NUMBERS, assumed_to_see, draw_number, is_number_read, sight_prompt
 from reveries.llm.template_marks import ollama_messages, wire_messages
 from reveries.llm.tier import GroupScore, Tier, tier_of_scores
 from reveries.llm.tier_results import TierResult
-from reveries.llm.tier_test_tasks import TaskGroup
+from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup
+from tests.fakes.scripted import ScriptedModel
 
 
 def picture(width: int, height: int) -> ImagePart:
@@ -118,7 +118,7 @@ def test_a_number_is_read_if_it_is_named_and_no_other(answer: str, is_right: boo
 
 
 def test_sight_is_a_capability_of_its_own_and_changes_no_tier() -> None:
-    scores = [GroupScore(group, 6, 6) for group in TaskGroup if group is not TaskGroup.SIGHT]
+    scores = [GroupScore(group, 6, 6) for group in TIER_GROUPS]
     blind = (*scores, GroupScore(TaskGroup.SIGHT, 2, 3))
     assert tier_of_scores(blind) is tier_of_scores(scores) is Tier.CAPABLE
     assert [TierResult(Tier.CAPABLE, 0.0, tuple(found)).sees for found in (scores, blind)] == [None, False]

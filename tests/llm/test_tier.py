@@ -3,9 +3,9 @@
 import pytest
 
 from reveries.llm.tier import GroupScore, Tier, assumed_tier, tier_of_scores
-from reveries.llm.tier_test_tasks import TaskGroup, all_tasks
+from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup, all_tasks
 
-ASKED = {group: sum(task.group is group for task in all_tasks()) for group in TaskGroup}
+ASKED = {group: sum(task.group is group for task in all_tasks()) for group in TIER_GROUPS}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_size_that_is_known_counts_before_the_name(billions: float, tier: Tier
     ],
 )
 def test_scores_by_group_make_a_tier(right: tuple[int, ...], tier: Tier) -> None:
-    scores = [GroupScore(group, done, ASKED[group]) for group, done in zip(TaskGroup, right, strict=True)]
+    scores = [GroupScore(group, done, ASKED[group]) for group, done in zip(TIER_GROUPS, right, strict=True)]
     assert tier_of_scores(scores) is tier
 
 
@@ -65,5 +65,5 @@ def test_a_score_of_the_first_four_groups_alone_is_read_as_it_was() -> None:
 
 def test_groups_count_the_same_however_many_tasks_they_have() -> None:
     long = GroupScore(TaskGroup.FORM, 1, 100)
-    short = [GroupScore(group, 6, 6) for group in TaskGroup if group is not TaskGroup.FORM]
+    short = [GroupScore(group, 6, 6) for group in TIER_GROUPS if group is not TaskGroup.FORM]
     assert tier_of_scores([long, *short]) is Tier.SMALL

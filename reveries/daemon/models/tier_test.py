@@ -20,7 +20,7 @@ from reveries.llm.sight import SIGHT_NUMBERS, assumed_to_see, is_number_read, si
 from reveries.llm.structured import collect
 from reveries.llm.tier import GroupScore, Tier
 from reveries.llm.tier_results import TierResults
-from reveries.llm.tier_test_tasks import Task, TaskGroup, all_tasks, is_right, prompt_of
+from reveries.llm.tier_test_tasks import TIER_GROUPS, Task, TaskGroup, all_tasks, is_right, prompt_of
 
 TEST_SECONDS = 1800.0
 """Time limit per model, with loading. The default model needs five minutes on two cores."""
@@ -86,7 +86,7 @@ class TierTester:
             self.tell(f"{watch.name}: task {done + 1} of {len(tasks)}", done, len(tasks))
             if await self._passes(task, role, watch):
                 right.append(task)
-        scores = [_group_score(group, tasks, right) for group in TaskGroup if group is not TaskGroup.SIGHT]
+        scores = [_group_score(group, tasks, right) for group in TIER_GROUPS]
         if assumed_to_see(watch.name):
             seen = [await self._reads_picture(number, role, watch) for number in SIGHT_NUMBERS]
             scores.append(GroupScore(TaskGroup.SIGHT, sum(seen), len(seen)))

@@ -13,6 +13,7 @@ from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
+from reveries.projects.project_names import derive_project_name
     DecisionIn,
     OrientationIn,
     OrientationTools,

@@ -13,13 +13,12 @@ from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import (
-from reveries.projects.project_names import derive_project_name
     DecisionIn,
     OrientationIn,
     OrientationTools,
-    derive_project_name,
     merge_orientation,
 )
+from reveries.projects.project_names import derive_project_name
 from reveries.projects.prompt_material import gather_material
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.task_store import NewTask

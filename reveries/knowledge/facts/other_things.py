@@ -8,6 +8,7 @@ from typing import Final
 
 from reveries.knowledge.facts.concept_families import MARKS, PAPERS, is_common
 from reveries.knowledge.facts.fact_subjects import DescribedFact, SubjectWord, read_word
+from reveries.knowledge.facts.model import FactKind
 from reveries.knowledge.facts.subject_likeness import Dimension, Surroundings, dimension_of
 from reveries.knowledge.facts.vocabulary import VOCABULARY
 
@@ -50,6 +51,7 @@ def are_told_apart(a: DescribedFact, b: DescribedFact, around: Surroundings, for
         or _is_of_part(a, b)
         or _is_of_part(b, a)
         or _are_two_occasions(a, b)
+        or _are_named_with_two_words(a, b)
     )
 
 
@@ -111,6 +113,19 @@ def _says_of_what(a: DescribedFact, b: DescribedFact, occasions: Set[str]) -> bo
     return any(
         not word.keys & (b.keys | occasions) and not is_common(word.keys) and (word.is_comparable or not is_foreign)
         for word in (*(a.clause if len(a.clause) < _MOST_TITLE_WORDS else ()), *a.heading)
+    )
+
+
+def _are_named_with_two_words(a: DescribedFact, b: DescribedFact) -> bool:
+    """Whether two short clauses of one language share a single word for a thing, and each says which: the door of the
+    kitchen, and that of the shed."""
+    is_other_kind = a.fact.kind in (FactKind.PERSON, FactKind.COUNT) or a.language != b.language
+    if is_other_kind or max(len(a.clause), len(b.clause)) > _MOST_TITLE_WORDS:
+        return False
+    shared = [word for word in a.clause if word.keys & b.keys and not is_common(word.keys)]
+    return len(shared) <= 1 and all(
+        any(not word.keys & other.keys and not is_common(word.keys) for word in own.clause)
+        for own, other in ((a, b), (b, a))
     )
 
 

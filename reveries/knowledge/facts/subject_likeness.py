@@ -91,9 +91,9 @@ class Likeness:
 _WEIGHTS: Final[Mapping[str, float]] = {
     "things": 2.8, "attributes": 0.3, "coverage": 0.8, "adjacent": 0.3, "counted": 3.0, "alone": 1.5, "mistyped": 4.0,
     "hours": 6.0, "deadlines": 4.0, "limits": 4.0, "doing": 2.0, "roles": -1.5, "rates": -2.0, "ratio": -1.2,
-    "apart": -3.0, "other": -0.5, "is_person": -0.5, "is_count": -1.0, "is_day": 0.0,
+    "apart": -3.0, "other": -0.5, "is_person": -0.5, "is_count": -1.0, "is_day": 0.5,
 }  # fmt: skip
-_BIAS: Final = -1.8
+_BIAS: Final = -2.4
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,7 @@ _EACH: Final = re.compile(
     rf"(?<!\w){pattern_of([*VOCABULARY.words('each'), *VOCABULARY.words('rate')])}(?!\w)", re.IGNORECASE
 )
 _ROW: Final = re.compile(r"^\s*(?:[-*+•|]|\d{1,3}[.)]\s)")
-_PART_OF: Final = re.compile(
-    r"\b(?:incl|inkl|inclusive|including|davon|dont|incluid|compres|waarvan|herav|hvorav|of which)\w*", re.IGNORECASE
-)
+_PART_OF: Final = re.compile(r"\b(?:davon|dont|waarvan|herav|hvorav|of which|di cui|de los cuales)\b", re.IGNORECASE)
 _FEWEST_PARTS: Final = 2
 _MOST_BETWEEN: Final = 1
 """Empty lines between the parts and their total."""

@@ -104,6 +104,7 @@ def test_a_total_is_compared_with_what_it_is_made_of() -> None:
     assert not conflicts(a=table.format(820))
     assert unordered(a="- 12 Schalen\n- 9 Becher\n- 7 Vasen\n- insgesamt 31 Stück\n") == [("28", "31")]
     assert not conflicts(a="- 12 Schalen\n- 9 Becher\n- 7 Vasen\n- insgesamt 28 Stück\n")
+    assert unordered(a="- lamps 340 EUR\n- camera 480 EUR\nTOTAL incl. VAT 860 EUR") == [("820", "860")]
     assert not conflicts(a="- saw 12 €\n- nails 4 € each\n\nIn all 40 €")
 
 

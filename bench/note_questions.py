@@ -3,11 +3,12 @@
     python bench/note_questions.py [--fit] [--misses]
     python bench/note_questions.py --folders DIR [--misses]
 
-Without `--folders` the folders of tests/projects/note_questions.toml are asked twice: with the weights as they are,
-and each with weights that were fitted without it, which is what a new folder can expect. `--fit` prints the weights
-that all of them together give. DIR holds one folder of notes each with a `gold.json` whose `questions` have `q`,
-`answer` (null if the notes do not say it) and `file`; its `today` is the day of asking. An answer is right if the first
-line that is shown is of that file, and has the first figure of the gold answer, or half of its words where it has none.
+Without `--folders` those of tests/projects/note_questions.toml are asked alone and several put together: with the
+weights as they are, and with weights that were fitted without those folders, which is what a new folder can expect.
+`--fit` prints the weights that all of them give. DIR holds folders of notes, each with a `gold.json` whose `questions`
+have `q`, `answer` (null if the notes do not say it) and `file`; its `today` is the day of asking. An answer is right if
+the first line that is shown is of that file, and has the first figure of the gold answer, or half of its words where it
+has none.
 """
 
 import argparse
@@ -41,6 +42,7 @@ TODAY: Final = date(2026, 11, 27)
 _SHRINKAGE: Final = 0.5
 """How strongly weights are drawn to 0 when they are fitted."""
 _STEPS, _STEP = 120, 0.3
+_GROUPS: Final = 4
 _CLUES: Final = tuple(Clue)
 
 
@@ -79,16 +81,26 @@ class Sample:
     right: NDArray[np.bool_]
 
 
-def read_made_up() -> list[Asked]:
-    """Return the questions to the made-up folders."""
-    rows = []
-    for folder in tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["folders"]:
-        found = facts_of(**{name: text.lstrip() for name, text in folder["files"].items()})
-        rows += [
-            Asked(folder["name"], found, TODAY, item["q"], item.get("file", ""), item.get("says", ""), is_verbatim=True)
-            for item in folder["questions"]
-        ]
-    return rows
+def read_made_up() -> list[list[Asked]]:
+    """Return the questions to the made-up folders: to each alone, and to several put together, as large as a life.
+    Those of one list share texts: they are left out together."""
+    folders = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["folders"]
+    return [
+        [asked for folder in folders[first::_GROUPS] for asked in _ask_within([folder])]
+        + list(_ask_within(folders[first::_GROUPS]))
+        for first in range(_GROUPS)
+    ]
+
+
+def _ask_within(folders: Sequence[Mapping[str, Any]]) -> Iterator[Asked]:
+    """Yield the questions of `folders` to all of them at once."""
+    texts = {f"{n}/{name}": text.lstrip() for n, folder in enumerate(folders) for name, text in folder["files"].items()}
+    found = facts_of(**texts)
+    for number, folder in enumerate(folders):
+        name = folder["name"] if len(folders) == 1 else f"{folder['name']}, among others"
+        for item in folder["questions"]:
+            file = f"{number}/{item['file']}" if "file" in item else ""
+            yield Asked(name, found, TODAY, item["q"], file, item.get("says", ""), is_verbatim=True)
 
 
 def read_folders(root: Path) -> Iterator[Asked]:
@@ -196,17 +208,24 @@ def main() -> None:
             report(name, ask(here, answer_evidence.WEIGHTS), with_misses=chosen.misses)
         report("all", ask(questions, answer_evidence.WEIGHTS), with_misses=False)
         return
-    questions = read_made_up()
-    samples = [sample_of(asked) for asked in questions]
+    groups = read_made_up()
+    samples = [[sample_of(asked) for asked in group] for group in groups]
     if chosen.fit:
-        for clue, weight in fit(samples).items():
+        for clue, weight in fit([sample for group in samples for sample in group]).items():
             print(f"    Clue.{clue.name}: {weight},")
-    report("as it is", ask(questions, answer_evidence.WEIGHTS), with_misses=False)
+    questions = [asked for group in groups for asked in group]
+    _report_both("as it is", ask(questions, answer_evidence.WEIGHTS), with_misses=False)
     left_out: list[tuple[Asked, NoteAnswers]] = []
-    for name in dict.fromkeys(asked.folder for asked in questions):
-        weights = fit([sample for sample in samples if sample.asked.folder != name])
-        left_out += ask([asked for asked in questions if asked.folder == name], weights)
-    report("each folder left out", left_out, with_misses=chosen.misses)
+    for place, group in enumerate(groups):
+        others = [sample for other, kept in enumerate(samples) if other != place for sample in kept]
+        left_out += ask(group, fit(others))
+    _report_both("left out", left_out, with_misses=chosen.misses)
+
+
+def _report_both(title: str, answered: Sequence[tuple[Asked, NoteAnswers]], *, with_misses: bool) -> None:
+    for kind, are_many in (("each folder alone", False), ("several together", True)):
+        rows = [pair for pair in answered if pair[0].folder.endswith(", among others") is are_many]
+        report(f"{title}, {kind}", rows, with_misses=with_misses)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from reveries.projects.answer_evidence import Candidate, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
 
-_LEAST_SCORE: Final = -0.5
-"""Logarithm of the odds from which on a line is an answer."""
+_LEAST_SCORE: Final = 0.0
+"""Logarithm of the odds from which on a line is an answer: likelier than that the notes do not say it."""
 _NEAR_SCORE: Final = 1.5
 """So much below the best: a line from here on may be the same thing, told again or anew."""
 _LEAST_OPEN_COVER: Final = 0.55

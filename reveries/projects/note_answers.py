@@ -15,12 +15,14 @@ from typing import Final
 from reveries.knowledge.facts.note_lines import NoteLine, read_note_lines
 from reveries.knowledge.facts.questions import Extreme, NoteQuestion, read_question
 from reveries.knowledge.facts.replaced_values import says_changed
-from reveries.projects.answer_evidence import Candidate, NoteSearch
+from reveries.projects.answer_evidence import Candidate, Clue, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
 
-_LEAST_SCORE: Final = 0.0
-"""Logarithm of the odds from which on a line is an answer: likelier than that the notes do not say it."""
+_LEAST_CHANCE: Final = 0.5
+"""From which on the notes answer: what the best line says is likelier than all else, also that they do not say it."""
+_WHOLE_SHARE: Final = 0.8
+"""Of a question: lines that say so much of it speak of the same thing."""
 _NEAR_SCORE: Final = 1.5
 """So much below the best: a line from here on may be the same thing, told again or anew."""
 _LEAST_OPEN_COVER: Final = 0.55
@@ -82,9 +84,9 @@ def answer_from_notes(found: ProjectFacts, question: str, today: date) -> NoteAn
         for line in lines
         if not _is_asked(found, line)
         and (best := max(search.find_candidates(line), key=lambda item: item.score, default=None)) is not None
-        and best.score >= _LEAST_SCORE
     ]
-    answers = _order(found, asked, candidates)
+    is_likely = _chance_of_best(candidates, found) >= _LEAST_CHANCE
+    answers = _order(found, asked, candidates) if is_likely else []
     if any(answer.standing is not Standing.CANCELLED for answer in answers):
         return NoteAnswers(Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
     open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
@@ -112,6 +114,23 @@ def _is_asked(found: ProjectFacts, line: NoteLine) -> bool:
     """Whether a line is only the question that the owner answered below it."""
     document = found.documents[line.document]
     return document.is_answer and line.number < document.parts[0].first_line
+
+
+def _chance_of_best(candidates: Sequence[Candidate], found: ProjectFacts) -> float:
+    """Return how likely it is that the best candidate answers, together with those that say the same or what it was
+    before: a softmax over all, and over that the notes do not say it."""
+    if not candidates:
+        return 0.0
+    best = max(candidates, key=lambda item: item.score)
+    agreeing = (item for item in candidates if item is best or _agree(item, best, found))
+    return sum(math.exp(item.score) for item in agreeing) / (1.0 + sum(math.exp(item.score) for item in candidates))
+
+
+def _agree(a: Candidate, b: Candidate, found: ProjectFacts) -> bool:
+    """Whether two candidates say the same, or speak of the same thing: two days, two prices, one changed since."""
+    is_same = a.fact is not None and b.fact is not None and (a.fact.value, a.fact.unit) == (b.fact.value, b.fact.unit)
+    are_about_it = min(a.clues[Clue.SAID], b.clues[Clue.SAID]) >= _WHOLE_SHARE
+    return is_same or are_about_it or _replaces(a, b, found) or _replaces(b, a, found)
 
 
 def _order(found: ProjectFacts, question: NoteQuestion, candidates: Sequence[Candidate]) -> list[NoteAnswer]:

@@ -47,13 +47,13 @@ def judge_all(folder: dict[str, Any]) -> list[tuple[dict[str, str], bool]]:
     return [(item, is_right(answer_from_notes(found, item["q"], TODAY), item)) for item in folder["questions"]]
 
 
-def test_nine_in_ten_questions_are_answered_by_the_right_line_and_five_in_six_that_have_no_answer_refused() -> None:
+def test_most_questions_are_answered_by_the_right_line_and_nine_in_ten_that_have_no_answer_are_refused() -> None:
     judged = [pair for folder in _FOLDERS for pair in judge_all(folder)]
     answered = [is_well for item, is_well in judged if "file" in item]
     refused = [is_well for item, is_well in judged if "file" not in item]
     wrong = [item["q"] for item, is_well in judged if not is_well]
-    assert sum(answered) >= 0.88 * len(answered), wrong
-    assert sum(refused) >= 0.83 * len(refused), wrong
+    assert sum(answered) >= 0.83 * len(answered), wrong
+    assert sum(refused) >= 0.9 * len(refused), wrong
 
 
 @pytest.mark.parametrize("folder", _FOLDERS[:4], ids=lambda folder: folder["name"])

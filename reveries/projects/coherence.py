@@ -62,28 +62,28 @@ def measure_coherence(
     goal_id: str, tasks: Sequence[WorkTask], orientation: Orientation, begun: Set[str], warned: Mapping[str, str]
 ) -> Coherence:
     """Measure the tasks of a goal. `begun`: ids of those that were judged and begun; `warned`: why, by id."""
-    own = [one for one in tasks if one.goal_id == goal_id and one.status is not TaskStatus.DROPPED]
-    judged = sorted((one for one in own if one.id in begun), key=lambda one: one.started_at or one.created_at)
+    own = [task for task in tasks if task.goal_id == goal_id and task.status is not TaskStatus.DROPPED]
+    judged = sorted((task for task in own if task.id in begun), key=lambda task: task.started_at or task.created_at)
     recent = judged[-_RECENT:]
     return Coherence(
         begun=len(judged),
-        off_track=tuple(warned[one.id] for one in judged if one.id in warned),
-        is_drifting=sum(one.id in warned for one in recent) >= _DRIFT,
+        off_track=tuple(warned[task.id] for task in judged if task.id in warned),
+        is_drifting=sum(task.id in warned for task in recent) >= _DRIFT,
         same_area=_same_area(own),
         untouched=tuple(node.skill for node in orientation.skill_map if _is_untouched(node, orientation, own)),
     )
 
 
-def describe_coherence(found: Coherence) -> list[str]:
+def describe_coherence(coherence: Coherence) -> list[str]:
     """Describe what does not keep to the goal, a sentence each; empty if all does."""
-    notes = [f"Off track? {one}" for one in found.off_track[-_MOST_NAMED:]]
-    if found.is_drifting:
+    notes = [f"Off track? {warning}" for warning in coherence.off_track[-_MOST_NAMED:]]
+    if coherence.is_drifting:
         notes.append("It drifts: several of the last tasks do not seem to serve the goal.")
-    if found.same_area:
-        notes.append(f"The last {_SAME_AREA} tasks were all about {found.same_area}, while others wait.")
-    if found.untouched:
-        more = len(found.untouched) - _MOST_NAMED
-        named = ", ".join(found.untouched[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    if coherence.same_area:
+        notes.append(f"The last {_SAME_AREA} tasks were all about {coherence.same_area}, while others wait.")
+    if coherence.untouched:
+        more = len(coherence.untouched) - _MOST_NAMED
+        named = ", ".join(coherence.untouched[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         notes.append(f"There is no task yet for: {named}.")
     return notes
 
@@ -99,20 +99,22 @@ def _words_of(task: WorkTask, goal: str) -> set[str]:
 def _goal_words(goal: str, orientation: Orientation, task: WorkTask) -> set[str]:
     """The words of the goal, its criteria and its areas, but for the area of the task: a plan names both, so that the
     one says nothing for the other."""
-    areas = [one.skill for one in orientation.skill_map if one.skill.casefold() != task.skill_area.casefold()]
-    return set(terms_of(" ".join([goal, *(one.text for one in orientation.success_criteria), *areas])))
+    areas = [node.skill for node in orientation.skill_map if node.skill.casefold() != task.skill_area.casefold()]
+    return set(terms_of(" ".join([goal, *(criterion.text for criterion in orientation.success_criteria), *areas])))
 
 
 def _same_area(tasks: Sequence[WorkTask]) -> str:
-    done = [one for one in tasks if one.status is TaskStatus.DONE and one.completed_at is not None]
-    newest = sorted(done, key=lambda one: one.completed_at or 0.0)[-_SAME_AREA:]
-    areas = [one.skill_area.casefold() for one in newest]
-    is_same = len(areas) == _SAME_AREA and all(one == other for one, other in pairwise(areas))
-    others_wait = any(one.status is TaskStatus.READY and one.skill_area.casefold() not in areas for one in tasks)
+    done = [task for task in tasks if task.status is TaskStatus.DONE and task.completed_at is not None]
+    newest = sorted(done, key=lambda task: task.completed_at or 0.0)[-_SAME_AREA:]
+    areas = [task.skill_area.casefold() for task in newest]
+    is_same = len(areas) == _SAME_AREA and all(area == other for area, other in pairwise(areas))
+    others_wait = any(task.status is TaskStatus.READY and task.skill_area.casefold() not in areas for task in tasks)
     return newest[-1].skill_area if is_same and others_wait else ""
 
 
 def _is_untouched(node: SkillNode, orientation: Orientation, tasks: Sequence[WorkTask]) -> bool:
-    achieved = {one.skill.casefold() for one in orientation.skill_map if one.status == "achieved"}
-    can_begin = node.status == "not_started" and all(one.casefold() in achieved for one in node.dependencies)
-    return can_begin and not any(one.skill_area.casefold() == node.skill.casefold() for one in tasks)
+    achieved = {other.skill.casefold() for other in orientation.skill_map if other.status == "achieved"}
+    can_begin = node.status == "not_started" and all(
+        dependency.casefold() in achieved for dependency in node.dependencies
+    )
+    return can_begin and not any(task.skill_area.casefold() == node.skill.casefold() for task in tasks)

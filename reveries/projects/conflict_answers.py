@@ -48,33 +48,33 @@ _TOKEN = re.compile(r"\w+(?:[.,:]\d+)*")
 
 def read_choice(answer: str, older: str, newer: str) -> ConflictChoice:
     """Which of two texts the answer chooses: by letter, by age, or by a word or number that only one of them has."""
-    said = " ".join(answer.casefold().replace("\u2019", "'").split())
-    if _UNSURE.match(said):
+    text = " ".join(answer.casefold().replace("\u2019", "'").split())
+    if _UNSURE.match(text):
         return ConflictChoice.UNSURE
-    while (opening := _OPENING.match(said)) and opening.end():
-        said = said[opening.end() :]
-    if (choice := _read_side(said)) is not None:
+    while (opening := _OPENING.match(text)) and opening.end():
+        text = text[opening.end() :]
+    if (choice := _read_side(text)) is not None:
         return choice
-    return ConflictChoice.OTHER if _NEGATION.search(said) else _read_values(said, older, newer)
+    return ConflictChoice.OTHER if _NEGATION.search(text) else _read_values(text, older, newer)
 
 
-def _read_side(said: str) -> ConflictChoice | None:
+def _read_side(text: str) -> ConflictChoice | None:
     """A choice by letter or by age; None where there is none."""
-    if found := _NEITHER.match(said):
-        return ConflictChoice.BOTH if _IS_FALSE.match(said, found.end()) else ConflictChoice.OTHER
-    if found := _TWO.match(said):
-        return ConflictChoice.OTHER if _IS_FALSE.match(said, found.end()) else ConflictChoice.BOTH
-    is_denied = _NOT.match(said)
+    if match := _NEITHER.match(text):
+        return ConflictChoice.BOTH if _IS_FALSE.match(text, match.end()) else ConflictChoice.OTHER
+    if match := _TWO.match(text):
+        return ConflictChoice.OTHER if _IS_FALSE.match(text, match.end()) else ConflictChoice.BOTH
+    is_denied = _NOT.match(text)
     for side, choice in _SIDES:
-        if found := side.match(said, is_denied.end() if is_denied else 0):
-            is_false = bool(is_denied) != bool(_IS_FALSE.match(said, found.end()))
+        if match := side.match(text, is_denied.end() if is_denied else 0):
+            is_false = bool(is_denied) != bool(_IS_FALSE.match(text, match.end()))
             return _OPPOSITE[choice] if is_false else choice
     return None
 
 
-def _read_values(said: str, older: str, newer: str) -> ConflictChoice:
+def _read_values(text: str, older: str, newer: str) -> ConflictChoice:
     """A choice by the words and numbers that only one of the texts has."""
-    words, of_older, of_newer = _tokens(said), _tokens(older), _tokens(newer)
+    words, of_older, of_newer = _tokens(text), _tokens(older), _tokens(newer)
     names_older, names_newer = words & (of_older - of_newer), words & (of_newer - of_older)
     if names_older and not names_newer and _numbers(words) <= of_older:
         return ConflictChoice.OLDER
@@ -88,4 +88,4 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 def _numbers(tokens: frozenset[str]) -> frozenset[str]:
-    return frozenset(one for one in tokens if one[0].isdigit())
+    return frozenset(token for token in tokens if token[0].isdigit())

@@ -37,17 +37,19 @@ class _Row:
         return f"- {one_line(self.text, _LINE_CHARS)}{place}"
 
 
-def assemble_draft(found: ProjectFacts, tasks: Sequence[WorkTask], wish: str, project: str, today: date) -> NewDraft:
+def assemble_draft(
+    project_facts: ProjectFacts, tasks: Sequence[WorkTask], wish: str, project: str, today: date
+) -> NewDraft:
     """Return a draft of what the notes say about `wish`; of all that they say, where they have none of its words."""
-    related = find_related_lines(found, wish)
+    related = find_related_lines(project_facts, wish)
     places = {(line.document, line.number) for line in related}
     parts: list[tuple[str, list[_Row]]] = [
         ("What the notes say about it", [_Row(line.raw.strip(), line.document, line.number) for line in related]),
-        ("Days", list(_days(found, tasks, today, places))),
-        ("Sums", list(_sums(found, places))),
-        ("Open", [_row(fact) for fact in found.facts if fact.kind is FactKind.OPEN and _is_in(fact, places)]),
-        ("What does not go together", list(_conflicts(found, places))),
-        ("Contacts", list(_contacts(found, places))),
+        ("Days", list(_days(project_facts, tasks, today, places))),
+        ("Sums", list(_sums(project_facts, places))),
+        ("Open", [_row(fact) for fact in project_facts.facts if fact.kind is FactKind.OPEN and _is_in(fact, places)]),
+        ("What does not go together", list(_conflicts(project_facts, places))),
+        ("Contacts", list(_contacts(project_facts, places))),
     ]
     shown = [(title, rows[:_MOST_LINES]) for title, rows in parts if rows]
     bases = {(row.document, row.line) for _, rows in shown for row in rows if row.document}
@@ -57,7 +59,7 @@ def assemble_draft(found: ProjectFacts, tasks: Sequence[WorkTask], wish: str, pr
     )
     body = [f"## {title}\n\n" + "\n".join(row.describe() for row in rows) for title, rows in shown] or [_EMPTY]
     content = "\n\n".join([f"# {one_line(wish, _LINE_CHARS)}", head, *body]) + "\n"
-    chunk_ids, sources = found.bases_of(bases)
+    chunk_ids, sources = project_facts.bases_of(bases)
     return NewDraft(wish, content, (), chunk_ids, sources, DraftMaker.RULES)
 
 
@@ -69,31 +71,33 @@ def _is_in(fact: Fact, places: set[tuple[str, int]]) -> bool:
     return not places or (fact.document, fact.line) in places
 
 
-def _days(found: ProjectFacts, tasks: Sequence[WorkTask], today: date, places: set[tuple[str, int]]) -> Iterator[_Row]:
-    for entry in build_timeline(found, tasks, today):
+def _days(
+    project_facts: ProjectFacts, tasks: Sequence[WorkTask], today: date, places: set[tuple[str, int]]
+) -> Iterator[_Row]:
+    for entry in build_timeline(project_facts, tasks, today):
         if not places or (entry.document, entry.line) in places:
             yield _Row(f"{entry.value} ({entry.due.value}): {entry.text}", entry.document, entry.line)
 
 
-def _sums(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+def _sums(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
     """Sums of the tables that have a line about it."""
     documents = {document for document, _ in places}
-    for item in add_tables(found):
+    for item in add_tables(project_facts):
         if not places or item.document in documents:
             subject = f"{item.subject}: " if item.subject else ""
             yield _Row(f"{subject}{item.value:,.2f} {item.unit}, {item.count} rows", item.document, item.line)
 
 
-def _conflicts(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
-    for pair in found.conflicts:
+def _conflicts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+    for pair in project_facts.conflicts:
         if _is_in(pair.a, places) or _is_in(pair.b, places):
             yield from (_row(pair.a), _row(pair.b))
 
 
-def _contacts(found: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+def _contacts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
     """Lines with a mail address or a telephone number, of the documents that speak of it."""
-    documents = {document for document, _ in places} or set(found.documents)
+    documents = {document for document, _ in places} or set(project_facts.documents)
     for name in sorted(documents):
-        for number, raw in enumerate(found.documents[name].text.splitlines(), 1):
+        for number, raw in enumerate(project_facts.documents[name].text.splitlines(), 1):
             if CONTACT.search(raw):
                 yield _Row(raw.strip(), name, number)

@@ -72,17 +72,17 @@ class NoteAnswers:
     """For `OPEN` the line that leaves it open."""
 
 
-def answer_from_notes(found: ProjectFacts, question: str, today: date) -> NoteAnswers:
+def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -> NoteAnswers:
     """Return what the notes say to `question`. One that does not ask about what has been means days from `today` on."""
     asked = read_question(question)
-    lines = read_note_lines(texts_of(found.documents.values()))
+    lines = read_note_lines(texts_of(project_facts.documents.values()))
     if not asked.words or not lines:
         return NoteAnswers(Verdict.NOT_SAID)
-    search = NoteSearch(asked, lines, found.facts, today)
+    search = NoteSearch(asked, lines, project_facts.facts, today)
     candidates = [
         best
         for line in lines
-        if not _is_asked(found, line)
+        if not _is_asked(project_facts, line)
         and (best := max(search.find_candidates(line), key=lambda item: item.score, default=None)) is not None
     ]
     is_likely = _chance_of_best(candidates, found) >= _LEAST_CHANCE
@@ -92,27 +92,27 @@ def answer_from_notes(found: ProjectFacts, question: str, today: date) -> NoteAn
     open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
     if open_lines:
         best_line = max(open_lines, key=search.cover)
-        opened = _answer(found, Candidate(best_line, None, {}), Standing.HOLDS)
+        opened = _answer(project_facts, Candidate(best_line, None, {}), Standing.HOLDS)
         return NoteAnswers(Verdict.OPEN, (opened, *answers[:_MOST_ANSWERS]))
     return NoteAnswers(Verdict.NOT_SAID, tuple(answers[:_MOST_ANSWERS]))
 
 
-def find_related_lines(found: ProjectFacts, wish: str) -> list[NoteLine]:
+def find_related_lines(project_facts: ProjectFacts, wish: str) -> list[NoteLine]:
     """Return the lines that speak of what `wish` names, those that say most of it first; empty if none does."""
     asked = read_question(wish)
-    lines = read_note_lines(texts_of(found.documents.values()))
+    lines = read_note_lines(texts_of(project_facts.documents.values()))
     if not asked.words or not lines:
         return []
-    search = NoteSearch(asked, lines, found.facts, date.min)
+    search = NoteSearch(asked, lines, project_facts.facts, date.min)
     scored = [(search.cover(line), line) for line in lines if search.names(line)]
     best = max((score for score, _ in scored), default=0.0)
     kept = [(score, line) for score, line in scored if score >= max(_LEAST_RELATED, best * _RELATED_SHARE)]
     return [line for _, line in sorted(kept, key=lambda item: (-item[0], item[1].document, item[1].number))]
 
 
-def _is_asked(found: ProjectFacts, line: NoteLine) -> bool:
+def _is_asked(project_facts: ProjectFacts, line: NoteLine) -> bool:
     """Whether a line is only the question that the owner answered below it."""
-    document = found.documents[line.document]
+    document = project_facts.documents[line.document]
     return document.is_answer and line.number < document.parts[0].first_line
 
 
@@ -139,7 +139,7 @@ def _order(found: ProjectFacts, question: NoteQuestion, candidates: Sequence[Can
     if not ordered:
         return []
     near = [item for item in ordered if item.score >= ordered[0].score - _NEAR_SCORE]
-    answers = [_answer(found, item, _standing(item, near, found)) for item in near]
+    answers = [_answer(project_facts, item, _standing(item, near, project_facts)) for item in near]
     if question.extreme is not None:
         answers = _extreme_first(answers, question.extreme)
     return sorted(answers, key=lambda answer: (answer.standing is not Standing.HOLDS, not answer.is_owner))
@@ -150,36 +150,39 @@ def _extreme_first(answers: Sequence[NoteAnswer], extreme: Extreme) -> list[Note
     return sorted(answers, key=lambda item: sign * float(item.value) if item.unit else math.inf)
 
 
-def _standing(item: Candidate, others: Sequence[Candidate], found: ProjectFacts) -> Standing:
+def _standing(item: Candidate, others: Sequence[Candidate], project_facts: ProjectFacts) -> Standing:
     """Whether a candidate holds: neither called off, nor replaced by what another one says later."""
     if item.fact is None:
         return Standing.HOLDS
     if item.fact.day is not None and item.fact.day.is_cancelled:
         return Standing.CANCELLED
-    is_replaced = found.is_outdated(item.fact) or any(_replaces(other, item, found) for other in others)
+    is_replaced = project_facts.is_outdated(item.fact) or any(_replaces(other, item, project_facts) for other in others)
     return Standing.REPLACED if is_replaced else Standing.HOLDS
 
 
-def _replaces(newer: Candidate, older: Candidate, found: ProjectFacts) -> bool:
+def _replaces(newer: Candidate, older: Candidate, project_facts: ProjectFacts) -> bool:
     a, b = newer.fact, older.fact
     if a is None or b is None or a.kind is not b.kind or a.value == b.value or a.written_on is None:
         return False
-    if found.documents[newer.line.document].is_answer and not found.documents[older.line.document].is_answer:
+    if (
+        project_facts.documents[newer.line.document].is_answer
+        and not project_facts.documents[older.line.document].is_answer
+    ):
         return True
     if not says_changed(a):
         return False
     # A day that the note itself gives; that of the file tells only when it was saved.
     is_older = b.written_on is not None and a.written_on > b.written_on
-    return is_older or not (_is_dated(older, found) or says_changed(b))
+    return is_older or not (_is_dated(older, project_facts) or says_changed(b))
 
 
-def _is_dated(item: Candidate, found: ProjectFacts) -> bool:
-    part = found.documents[item.line.document].part_at(item.line.number)
+def _is_dated(item: Candidate, project_facts: ProjectFacts) -> bool:
+    part = project_facts.documents[item.line.document].part_at(item.line.number)
     return item.fact is not None and part is not None and item.fact.written_on != part.written_on
 
 
-def _answer(found: ProjectFacts, item: Candidate, standing: Standing) -> NoteAnswer:
-    document = found.documents[item.line.document]
+def _answer(project_facts: ProjectFacts, item: Candidate, standing: Standing) -> NoteAnswer:
+    document = project_facts.documents[item.line.document]
     part = document.part_at(item.line.number)
     fact = item.fact
     return NoteAnswer(

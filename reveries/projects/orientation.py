@@ -93,8 +93,8 @@ async def write_orientation(
         )
     )
     prepared = await store.knowledge.prepare(state.project.id, [archive_chunk(old)])
-    sources = frozenset[str]().union(*(one.foreign_sources for one in state.tasks))
-    sources = sources.union(*(one.foreign_sources for one in chunks))
+    sources = frozenset[str]().union(*(task.foreign_sources for task in state.tasks))
+    sources = sources.union(*(chunk.foreign_sources for chunk in chunks))
     async with store.transaction() as transaction:
         newest = await store.orientation(state.project.id, transaction)
         if newest.version != old.version:
@@ -112,8 +112,8 @@ def is_news(state: AgentState, chunks: Sequence[Chunk], triggers: AbstractSet[st
         return True
     since = state.orientation.written_at
     return any(
-        one.stands and one.task_id and one.confidence is Confidence.VERIFIED and one.created_at > since
-        for one in chunks
+        chunk.stands and chunk.task_id and chunk.confidence is Confidence.VERIFIED and chunk.created_at > since
+        for chunk in chunks
     )
 
 
@@ -121,12 +121,12 @@ def _has_new_words(state: AgentState) -> bool:
     """Whether the owner answered something since the page was written: then what a model makes of it is kept."""
     since = state.orientation.written_at
     return any(
-        one.status is QuestionStatus.ANSWERED
-        and not one.answered_by
-        and one.payload == "{}"
-        and (one.answered_at or 0.0) > since
-        and REACHED_TAG not in one.context_tags
-        for one in state.questions
+        question.status is QuestionStatus.ANSWERED
+        and not question.answered_by
+        and question.payload == "{}"
+        and (question.answered_at or 0.0) > since
+        and REACHED_TAG not in question.context_tags
+        for question in state.questions
     )
 
 
@@ -153,15 +153,15 @@ def archive_chunk(old: OrientationVersion) -> NewChunk:
 
 async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk]) -> Proposal | None:
     assert state.goal is not None
-    standing = [one for one in chunks if one.stands and ARCHIVE_TAG not in one.tags]
-    known, _ = list_chunks(standing[::-1], model.context_chars // 2)
+    standing = [chunk for chunk in chunks if chunk.stands and ARCHIVE_TAG not in chunk.tags]
+    chunk_list, _ = list_chunks(standing[::-1], model.context_chars // 2)
     text = prompt(
         "orient",
         owner=model.owner,
         goal=state.goal.text,
         orientation=describe_orientation(state.orientation.content),
         tasks=describe_tasks(state.tasks),
-        known=known,
+        known=chunk_list,
     )
     answer = await model.ask("orient", text, OrientAnswer, tokens=_ANSWER_TOKENS)
     if answer is None:
@@ -169,7 +169,7 @@ async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk])
     return Proposal(
         phase=answer.phase,
         priorities=answer.priorities,
-        skills=tuple(SkillNode(one.skill.strip(), dependencies=one.depends_on) for one in answer.skills),
+        skills=tuple(SkillNode(skill.skill.strip(), dependencies=skill.depends_on) for skill in answer.skills),
         vision_summary=answer.vision_summary.strip()[:_LONGEST_VISION] or None,
         success_criteria=answer.success_criteria,
         constraints=answer.constraints,
@@ -197,12 +197,14 @@ def _keep_written(plain: Proposal, page: Orientation) -> Proposal:
 
 def _asked_of_goal(state: AgentState) -> list[OwnerQuestion]:
     """Return the questions since the goal was set; answers about an earlier goal do not apply to this one."""
-    return [one for one in state.questions if state.goal is not None and one.asked_at >= state.goal.said_at]
+    return [
+        question for question in state.questions if state.goal is not None and question.asked_at >= state.goal.said_at
+    ]
 
 
 def _given_criteria(state: AgentState) -> tuple[str, ...]:
     """Return the criteria that the owner said last with the goal itself."""
-    given = [one for one in _asked_of_goal(state) if {GIVEN_TAG, CRITERIA_TAG} <= set(one.context_tags)]
+    given = [question for question in _asked_of_goal(state) if {GIVEN_TAG, CRITERIA_TAG} <= set(question.context_tags)]
     return _said_of_project(given[-1:], CRITERIA_TAG)
 
 
@@ -211,16 +213,23 @@ def _criteria_bases(state: AgentState, chunks: Sequence[Chunk]) -> tuple[str, ..
     since = state.goal.said_at if state.goal is not None else 0.0
     wanted = {INTAKE_TAG, CRITERIA_TAG}
     return tuple(
-        one.id
-        for one in chunks
-        if one.stands and one.type is ChunkType.USER_INPUT and wanted <= set(one.tags) and one.created_at >= since
+        chunk.id
+        for chunk in chunks
+        if chunk.stands
+        and chunk.type is ChunkType.USER_INPUT
+        and wanted <= set(chunk.tags)
+        and chunk.created_at >= since
     )
 
 
 def is_said_reached(questions: Sequence[OwnerQuestion]) -> bool:
     """Whether the owner's latest answer says that the goal is reached. Pure."""
-    said = [one for one in questions if REACHED_TAG in one.context_tags and one.status is QuestionStatus.ANSWERED]
-    return bool(said) and is_yes(said[-1].answer, YesTo.REACHED)
+    answers = [
+        question
+        for question in questions
+        if REACHED_TAG in question.context_tags and question.status is QuestionStatus.ANSWERED
+    ]
+    return bool(answers) and is_yes(answers[-1].answer, YesTo.REACHED)
 
 
 def _is_ended_by_yes(state: AgentState, triggers: AbstractSet[str]) -> bool:
@@ -234,7 +243,9 @@ def _is_ended_by_yes(state: AgentState, triggers: AbstractSet[str]) -> bool:
 
 
 def _said_of_project(questions: Sequence[OwnerQuestion], tag: str) -> tuple[str, ...]:
-    own = [one for one in questions if one.status is QuestionStatus.ANSWERED and not one.answered_by]
-    answers = [one.answer for one in own if tag in one.context_tags]
+    own = [
+        question for question in questions if question.status is QuestionStatus.ANSWERED and not question.answered_by
+    ]
+    answers = [question.answer for question in own if tag in question.context_tags]
     lines = [line.strip(" -*") for answer in answers for line in answer.splitlines()]
     return tuple(line for line in lines if line and line.lower().rstrip(".") not in _NOTHING)

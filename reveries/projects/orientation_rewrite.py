@@ -76,7 +76,9 @@ def rewrite(given: RewriteInput) -> Orientation:
         if given.is_reached
         else next_phase(old.current_phase, proposal.phase, given.tasks),
         key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen, given.tasks),
-        active_priorities=tuple(dict.fromkeys(one.strip() for one in priorities if one.strip()))[:MOST_PRIORITIES],
+        active_priorities=tuple(dict.fromkeys(priority.strip() for priority in priorities if priority.strip()))[
+            :MOST_PRIORITIES
+        ],
         progress_snapshot=progress,
     )
 
@@ -104,17 +106,18 @@ def compress_decisions(
     old: Sequence[KeyDecision], chunks: Sequence[Chunk], fallen: Fallen, tasks: Sequence[WorkTask] = ()
 ) -> tuple[KeyDecision, ...]:
     """With the decisions that chunks tell, the newest seven (V-95, V-96); each in one line with one sentence of why."""
-    found = {one.decision: one for one in old}
+    decisions = {decision.decision: decision for decision in old}
     for chunk in chunks:
         if chunk.type is not ChunkType.DECISION or not chunk.stands or ARCHIVE_TAG in chunk.tags:
             continue
         first, _, rest = chunk.content.partition("\n")
         reasoning = shorten_reasoning(rest.strip().partition("\n")[0])
-        found.setdefault(first.strip(), KeyDecision(first.strip(), reasoning, chunk.created_at, (chunk.id,)))
-    kept = sorted(found.values(), key=lambda one: one.date)[-MOST_DECISIONS:]
+        decisions.setdefault(first.strip(), KeyDecision(first.strip(), reasoning, chunk.created_at, (chunk.id,)))
+    kept = sorted(decisions.values(), key=lambda decision: decision.date)[-MOST_DECISIONS:]
     titles = titles_of(chunks, tasks)
     return tuple(
-        msgspec.structs.replace(one, flagged_because=_why_changed(one.rests_on, fallen.chunks, titles)) for one in kept
+        msgspec.structs.replace(decision, flagged_because=_why_changed(decision.rests_on, fallen.chunks, titles))
+        for decision in kept
     )
 
 
@@ -129,20 +132,23 @@ def shorten_reasoning(text: str) -> str:
 def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Criterion, ...]:
     kept, titles = given.old.success_criteria, titles_of(given.chunks, given.tasks)
     if proposed is not None:
-        same = {one.text: one for one in kept}
+        same = {criterion.text: criterion for criterion in kept}
         bases = given.criteria_bases
         kept = tuple(same.get(text, Criterion(text, bases)) for text in dict.fromkeys(proposed) if text.strip())
     if given.is_premise_settled:
-        chunks = {one.id: one for one in given.chunks}
-        kept = tuple(msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in kept)
-    holding = {one.id for one in given.tasks if one.status is TaskStatus.DONE and not one.flagged_because}
+        chunks = {chunk.id: chunk for chunk in given.chunks}
+        kept = tuple(
+            msgspec.structs.replace(criterion, rests_on=standing_bases(criterion.rests_on, chunks))
+            for criterion in kept
+        )
+    holding = {task.id for task in given.tasks if task.status is TaskStatus.DONE and not task.flagged_because}
     return tuple(
         msgspec.structs.replace(
-            one,
-            flagged_because=_why_changed(one.rests_on, given.fallen.chunks, titles),
-            reached_by=one.reached_by if one.reached_by in holding else "",
+            criterion,
+            flagged_because=_why_changed(criterion.rests_on, given.fallen.chunks, titles),
+            reached_by=criterion.reached_by if criterion.reached_by in holding else "",
         )
-        for one in kept
+        for criterion in kept
     )
 
 
@@ -150,9 +156,10 @@ def _decisions(given: RewriteInput) -> tuple[KeyDecision, ...]:
     """Return the decisions so far; once a fallen premise is settled they rest on what still holds."""
     if not given.is_premise_settled:
         return given.old.key_decisions
-    chunks = {one.id: one for one in given.chunks}
+    chunks = {chunk.id: chunk for chunk in given.chunks}
     return tuple(
-        msgspec.structs.replace(one, rests_on=standing_bases(one.rests_on, chunks)) for one in given.old.key_decisions
+        msgspec.structs.replace(decision, rests_on=standing_bases(decision.rests_on, chunks))
+        for decision in given.old.key_decisions
     )
 
 
@@ -168,7 +175,9 @@ def _open_areas(tasks: Sequence[WorkTask], old: Orientation) -> tuple[str, ...]:
         for task in tasks
         if task.skill_area and task.status not in (TaskStatus.DONE, TaskStatus.DROPPED)
     ]
-    kept = [one for one in old.active_priorities if any(one.lower() in area.lower() for area in open_areas)]
+    kept = [
+        priority for priority in old.active_priorities if any(priority.lower() in area.lower() for area in open_areas)
+    ]
     return (*kept, *open_areas)
 
 
@@ -186,24 +195,30 @@ def _update_node(node: SkillNode, tasks: Sequence[WorkTask], chunks: Sequence[Ch
     if own:
         status = "achieved" if done == len(own) else "in_progress" if done else status
     tag = node.skill.lower()
-    insights = [one.content for one in chunks if one.stands and one.type is ChunkType.INSIGHT and tag in one.tags]
+    insights = [
+        chunk.content for chunk in chunks if chunk.stands and chunk.type is ChunkType.INSIGHT and tag in chunk.tags
+    ]
     notes = "; ".join(insights[-3:])[:_MOST_NOTES_CHARS] or node.notes
     return msgspec.structs.replace(node, status=status, notes=notes)
 
 
 def add_skills(nodes: Sequence[SkillNode], proposed: Sequence[SkillNode]) -> tuple[SkillNode, ...]:
     """Add the new ones of `proposed`; dependencies and parents that do not exist are left out."""
-    found = list(nodes)
-    known = {node.skill.lower() for node in nodes}
+    skills = list(nodes)
+    names = {node.skill.lower() for node in nodes}
     offered = {node.skill.lower() for node in proposed}
     for node in proposed:
-        if not node.skill.strip() or node.skill.lower() in known:
+        if not node.skill.strip() or node.skill.lower() in names:
             continue
-        known.add(node.skill.lower())
-        others = tuple(one for one in node.dependencies if one.lower() in known | offered and one != node.skill)
-        parent = node.parent if node.parent and node.parent.lower() in known else None
-        found.append(msgspec.structs.replace(node, dependencies=others, parent=parent, status="not_started"))
-    return tuple(found)
+        names.add(node.skill.lower())
+        others = tuple(
+            dependency
+            for dependency in node.dependencies
+            if dependency.lower() in names | offered and dependency != node.skill
+        )
+        parent = node.parent if node.parent and node.parent.lower() in names else None
+        skills.append(msgspec.structs.replace(node, dependencies=others, parent=parent, status="not_started"))
+    return tuple(skills)
 
 
 def progress_of(tasks: Sequence[WorkTask]) -> tuple[AreaProgress, ...]:

@@ -30,12 +30,16 @@ def check_plan(
     """The plan without what cannot be: tasks that are there already, or were left out for the same goal, dependencies
     that go round or lead nowhere.
     Empty where none is left. Pure."""
-    there = {_plain(one.title) for one in tasks if one.status is not TaskStatus.DROPPED or one.goal_id == goal_id}
+    titles = {
+        _plain(earlier.title)
+        for earlier in tasks
+        if earlier.status is not TaskStatus.DROPPED or earlier.goal_id == goal_id
+    }
     kept: list[tuple[int, PlannedTask]] = []
     for number, task in enumerate(planned, 1):
         title = _plain(task.title)
-        if title and title not in there:
-            there.add(title)
+        if title and title not in titles:
+            titles.add(title)
             kept.append((number, task))
     return tuple(order_plan(kept, material))
 
@@ -44,18 +48,21 @@ def order_plan(kept: Sequence[tuple[int, PlannedTask]], material: Material) -> l
     """Each task after those it depends on, dependencies as places in what is returned. Where they go round, only those
     on tasks that stood before it count. Pure."""
     numbers = [number for number, _ in kept]
-    graph = {number: [one for one in task.depends_on if one in numbers and one != number] for number, task in kept}
+    graph = {
+        number: [needed for needed in task.depends_on if needed in numbers and needed != number]
+        for number, task in kept
+    }
     try:
         ranks = {number: rank for rank, number in enumerate(TopologicalSorter(graph).static_order())}
     except CycleError:
-        graph = {number: [one for one in needs if one < number] for number, needs in graph.items()}
+        graph = {number: [needed for needed in needs if needed < number] for number, needs in graph.items()}
         ranks = {number: number for number in numbers}
-    ordered = sorted(kept, key=lambda one: ranks[one[0]])
+    ordered = sorted(kept, key=lambda numbered: ranks[numbered[0]])
     places = {number: place for place, (number, _) in enumerate(ordered, 1)}
     return [
         msgspec.structs.replace(
             task,
-            depends_on=tuple(sorted({places[one] for one in graph[number]})),
+            depends_on=tuple(sorted({places[needed] for needed in graph[number]})),
             rests_on=tuple(material.names[name] for name in task.rests_on if name in material.names),
         )
         for number, task in ordered

@@ -75,15 +75,15 @@ def what_falls(
         chunks=chains,
         held={name: chain for name, chain in task_chains.items() if statuses[name] in _OPEN},
         flagged={name: chain for name, chain in task_chains.items() if statuses[name] is TaskStatus.DONE},
-        decisions=_fallen_places(chains, [one.rests_on for one in orientation.key_decisions]),
-        criteria=_fallen_places(chains, [one.rests_on for one in orientation.success_criteria]),
+        decisions=_fallen_places(chains, [decision.rests_on for decision in orientation.key_decisions]),
+        criteria=_fallen_places(chains, [criterion.rests_on for criterion in orientation.success_criteria]),
     )
 
 
 def titles_of(chunks: Iterable[Chunk], tasks: Iterable[WorkTask]) -> dict[str, str]:
     """Return what chunks and tasks are called, by id; a chunk without a title by its first words."""
-    named = {one.id: one.title or one_line(one.content, _TITLE_CHARS) for one in chunks}
-    return named | {one.id: one.title for one in tasks}
+    named = {chunk.id: chunk.title or one_line(chunk.content, _TITLE_CHARS) for chunk in chunks}
+    return named | {task.id: task.title for task in tasks}
 
 
 def say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
@@ -99,10 +99,10 @@ def find_changed_files(tasks: Sequence[WorkTask], digests: Mapping[str, str]) ->
     hashes of the files as they are; one that is gone is not in it. A file that a later task made or found as it is now
     changed by the work itself."""
     changed: dict[str, str] = {}
-    done = [one for one in tasks if one.status is TaskStatus.DONE]
+    done = [finished for finished in tasks if finished.status is TaskStatus.DONE]
     for task in done:
-        later = [one for one in done if (one.completed_at or 0.0) >= (task.completed_at or 0.0)]
-        allowed = {(file.path, file.sha256) for one in later for file in one.files}
+        later = [other for other in done if (other.completed_at or 0.0) >= (task.completed_at or 0.0)]
+        allowed = {(file.path, file.sha256) for other in later for file in other.files}
         for file in task.files:
             if not file.is_made and (file.path, digests.get(file.path, "")) not in allowed:
                 changed.setdefault(task.id, file.path)
@@ -111,8 +111,8 @@ def find_changed_files(tasks: Sequence[WorkTask], digests: Mapping[str, str]) ->
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:
     """Return the bases that still hold, each in its latest version."""
-    found = [last for base in bases if (last := last_version(base, chunks)) is not None]
-    return tuple(dict.fromkeys(one.id for one in found if one.stands))
+    versions = [last for base in bases if (last := last_version(base, chunks)) is not None]
+    return tuple(dict.fromkeys(version.id for version in versions if version.stands))
 
 
 def last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:

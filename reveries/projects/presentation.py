@@ -46,21 +46,21 @@ _PATTERNS: Final = {
 
 def choose_presentation(words: str) -> Presentation:
     """Choose how to tell of a project by the owner's words."""
-    fitting = (one for one, pattern in _PATTERNS.items() if re.search(pattern, words, re.IGNORECASE))
+    fitting = (kind for kind, pattern in _PATTERNS.items() if re.search(pattern, words, re.IGNORECASE))
     return next(fitting, Presentation.SUMMARY)
 
 
 def tell_in_detail(state: AgentState) -> tuple[list[str], list[WorkTask]]:
     """Tell what was done last and what waits for what; also return the tasks that are told of."""
     done = finished_tasks(state.tasks)[-_MOST:]
-    stuck = [one for one in state.tasks if one.status is TaskStatus.BLOCKED][:_MOST]
-    still_open = [one for one in state.tasks if one.status not in (TaskStatus.DONE, TaskStatus.DROPPED)]
-    titles = {one.id: one.title for one in still_open}
-    told = [f"Done: {_named(one)}: {_outcome(one)}" for one in done]
-    told += [f"Not done yet: {_named(one)}, because it waits for {_wait(one, titles)}." for one in stuck]
-    told += [f"Tried: {_named(one)}, and it did not work: {_cut(one.failure)}" for one in stuck if one.failure]
-    waited_for = {name for one in stuck for name in one.needs}
-    return told, [*done, *stuck, *(one for one in still_open if one.id in waited_for)]
+    stuck = [task for task in state.tasks if task.status is TaskStatus.BLOCKED][:_MOST]
+    still_open = [task for task in state.tasks if task.status not in (TaskStatus.DONE, TaskStatus.DROPPED)]
+    titles = {task.id: task.title for task in still_open}
+    lines = [f"Done: {_named(task)}: {_outcome(task)}" for task in done]
+    lines += [f"Not done yet: {_named(task)}, because it waits for {_wait(task, titles)}." for task in stuck]
+    lines += [f"Tried: {_named(task)}, and it did not work: {_cut(task.failure)}" for task in stuck if task.failure]
+    waited_for = {name for task in stuck for name in task.needs}
+    return lines, [*done, *stuck, *(task for task in still_open if task.id in waited_for)]
 
 
 def find_task_asked_about(words: str, tasks: Sequence[WorkTask]) -> WorkTask | None:
@@ -69,7 +69,7 @@ def find_task_asked_about(words: str, tasks: Sequence[WorkTask]) -> WorkTask | N
     # The last of those that share most words: `max` takes the first.
     return max(
         reversed(finished_tasks(tasks)),
-        key=lambda one: len(asked & set(terms_of(f"{one.title} {one.outcome}"))),
+        key=lambda task: len(asked & set(terms_of(f"{task.title} {task.outcome}"))),
         default=None,
     )
 
@@ -79,26 +79,26 @@ def tell_why(task: WorkTask | None, chunks: Mapping[str, Chunk]) -> list[str]:
     checked. `chunks`: those that it rests on, by id; one that is missing was erased."""
     if task is None:
         return ["No task is done yet."]
-    told = [f"{_named(task)} is in doubt: it {_cut(task.flagged_because)}."] if task.flagged_because else []
-    told.append(f"{_named(task)} came to this: {_outcome(task)}")
+    lines = [f"{_named(task)} is in doubt: it {_cut(task.flagged_because)}."] if task.flagged_because else []
+    lines.append(f"{_named(task)} came to this: {_outcome(task)}")
     # What holds no more comes first: it must not be what is left out.
-    bases = sorted((chunks.get(name) for name in task.rests_on), key=lambda one: one is not None and one.stands)
-    told += [_describe_base(one) for one in bases[:_MOST]] or ["It rests on nothing that was stored."]
+    bases = sorted((chunks.get(name) for name in task.rests_on), key=lambda base: base is not None and base.stands)
+    lines += [_describe_base(base) for base in bases[:_MOST]] or ["It rests on nothing that was stored."]
     if task.audit:
-        told.append(f"It was {'checked' if task.is_audited else 'not checked'}: {_cut(task.audit)}")
-    return told
+        lines.append(f"It was {'checked' if task.is_audited else 'not checked'}: {_cut(task.audit)}")
+    return lines
 
 
 def tell_what_is_uncertain(doubts: Sequence[str], notes: Sequence[str]) -> list[str]:
     """Tell what is in doubt, then where the work leaves its goal."""
-    told = [f"In doubt: {_cut(one)}" for one in doubts[:_MOST]]
-    told += [_cut(one) for one in notes[:_MOST]]
-    return told or ["Nothing that is known of it is in doubt."]
+    lines = [f"In doubt: {_cut(doubt)}" for doubt in doubts[:_MOST]]
+    lines += [_cut(note) for note in notes[:_MOST]]
+    return lines or ["Nothing that is known of it is in doubt."]
 
 
 def finished_tasks(tasks: Sequence[WorkTask]) -> list[WorkTask]:
     """Return the finished tasks, the last one last."""
-    return sorted((one for one in tasks if one.status is TaskStatus.DONE), key=lambda one: one.completed_at or 0.0)
+    return sorted((task for task in tasks if task.status is TaskStatus.DONE), key=lambda task: task.completed_at or 0.0)
 
 
 def _describe_base(chunk: Chunk | None) -> str:

@@ -59,11 +59,11 @@ class TaskStore:
             read_row(
                 WorkTask,
                 row,
-                needs=tuple(one["needs_id"] for one in needs if one["task_id"] == row["id"]),
+                needs=tuple(need["needs_id"] for need in needs if need["task_id"] == row["id"]),
                 blocked_by=tuple(
-                    one["question_id"]
-                    for one in blocks
-                    if one["task_id"] == row["id"] and one["question_id"] in open_ids
+                    block["question_id"]
+                    for block in blocks
+                    if block["task_id"] == row["id"] and block["question_id"] in open_ids
                 ),
             )
             for row in await source.rows("projects.tasks", named)
@@ -247,18 +247,18 @@ class TaskStore:
         wanted = set(bases)
         if not wanted:
             return frozenset()
-        every = await self._knowledge.read(source, project_id)
-        return frozenset[str]().union(*(one.foreign_sources for one in every if one.id in wanted))
+        chunks = await self._knowledge.read(source, project_id)
+        return frozenset[str]().union(*(chunk.foreign_sources for chunk in chunks if chunk.id in wanted))
 
 
 def find_task(tasks: Sequence[WorkTask], name: str) -> WorkTask:
     """Find the task whose id or title begins with `name`. Raises NotFoundError. Pure."""
     wanted = name.strip().casefold()
-    found = [one for one in tasks if one.id.startswith(name) or one.title.casefold().startswith(wanted)]
-    if len(found) == 1 and wanted:
-        return found[0]
+    matches = [task for task in tasks if task.id.startswith(name) or task.title.casefold().startswith(wanted)]
+    if len(matches) == 1 and wanted:
+        return matches[0]
     raise NotFoundError(
-        f"{len(found) or 'No'} tasks begin with {name[:60]!r}.", advice="All of them: reveries project tasks"
+        f"{len(matches) or 'No'} tasks begin with {name[:60]!r}.", advice="All of them: reveries project tasks"
     )
 
 

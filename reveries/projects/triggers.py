@@ -34,12 +34,16 @@ def is_over(state: AgentState) -> bool:
 def is_shown_reached(state: AgentState) -> bool:
     """Whether every success criterion is shown to be reached, so that only the owner can say what is missing. Pure."""
     criteria = state.orientation.content.success_criteria
-    return bool(criteria) and all(one.reached_by and not one.flagged_because for one in criteria)
+    return bool(criteria) and all(criterion.reached_by and not criterion.flagged_because for criterion in criteria)
 
 
 def reached_criteria(orientation: Orientation) -> list[str]:
     """Return the criteria that evidence shows to be reached, without those in doubt."""
-    return [one.text for one in orientation.success_criteria if one.reached_by and not one.flagged_because]
+    return [
+        criterion.text
+        for criterion in orientation.success_criteria
+        if criterion.reached_by and not criterion.flagged_because
+    ]
 
 
 def say_progress(orientation: Orientation) -> str:
@@ -53,17 +57,17 @@ def say_progress(orientation: Orientation) -> str:
 def rewrite_after_task(task: WorkTask, tasks: Sequence[WorkTask], orientation: Orientation) -> str:
     """Return the trigger that finishing `task` causes; `tasks`: the state after it (V-92). A milestone is the last open
     task of a top-level skill: a rewrite after each of its tasks would cost money and say nothing new."""
-    if not any(one.status in _ACTIVE for one in tasks):
+    if not any(other.status in _ACTIVE for other in tasks):
         return "all-done"
     area = task.skill_area.lower()
     is_top = any(node.parent is None and node.skill.lower() == area for node in orientation.skill_map)
-    is_last = not any(one.status in _ACTIVE and one.skill_area.lower() == area for one in tasks)
+    is_last = not any(other.status in _ACTIVE and other.skill_area.lower() == area for other in tasks)
     return "milestone" if is_top and is_last else ""
 
 
 def rewrite_after_answers(answered: Sequence[OwnerQuestion]) -> str:
     """Return the trigger for three or more answers that tasks waited for; else empty (V-92)."""
-    return "answers" if sum(bool(one.blocks) for one in answered) >= QUESTION_BATCH else ""
+    return "answers" if sum(bool(question.blocks) for question in answered) >= QUESTION_BATCH else ""
 
 
 def rewrite_by_default(

@@ -115,56 +115,58 @@ def _piece(*phrases: str) -> re.Pattern[str]:
 
 _YES: Final = _piece(_PLAIN_YES)
 _PLEASE: Final = _piece("please(?! do\\b)")
-_POLITE: Final = tuple(_piece(one) for one in _THANKS)
-_ANY: Final = (_YES, _PLEASE, *(_piece(one) for one in _PHRASES), *_POLITE)
-_AT_BEGINNING: Final = tuple(_piece(one) for one in _REPEATING)
+_POLITE: Final = tuple(_piece(phrase) for phrase in _THANKS)
+_ANY: Final = (_YES, _PLEASE, *(_piece(phrase) for phrase in _PHRASES), *_POLITE)
+_AT_BEGINNING: Final = tuple(_piece(phrase) for phrase in _REPEATING)
 _AFTER_YES: Final = (*_AT_BEGINNING, _piece(_CONFIRMING), _piece(_ECHO))
-_PIECES: Final = {about: (*_ANY, *(_piece(one) for one in more)) for about, more in _YES_ONLY_TO.items()}
+_PIECES: Final = {about: (*_ANY, *(_piece(phrase) for phrase in more)) for about, more in _YES_ONLY_TO.items()}
 
 
 def is_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> bool:
     """Whether an answer is a yes, perhaps with thanks or emphasis, and says nothing else."""
-    said = _one_line(answer)
-    end, _ = _read_yes(said, about)
-    return bool(said) and end == len(said)
+    text = _one_line(answer)
+    end, _ = _read_yes(text, about)
+    return bool(text) and end == len(text)
 
 
 def what_is_beyond_yes(answer: str, about: YesTo = YesTo.ANYTHING) -> str:
     """Return what an answer says beyond the yes that it begins with; without one, all of it. Empty for a mere yes."""
-    said = _one_line(answer)
-    end, place = _read_yes(said, about)
-    if end == len(said):
+    text = _one_line(answer)
+    end, place = _read_yes(text, about)
+    if end == len(text):
         return ""
-    if place and (but := _BUT.match(said, place)):
+    if place and (but := _BUT.match(text, place)):
         place = but.end()
-    rest = said[place:]
-    return rest if len(rest.split()) >= _FEWEST_WORDS else said
+    rest = text[place:]
+    return rest if len(rest.split()) >= _FEWEST_WORDS else text
 
 
 def _one_line(answer: str) -> str:
     return " ".join(answer.split())
 
 
-def _plain(said: str) -> str:
-    """Return `said` in lower case, with every character at its place."""
-    return "".join(one.lower() if len(one.lower()) == 1 else one for one in said.replace("’", "'"))
+def _plain(text: str) -> str:
+    """Return `text` in lower case, with every character at its place."""
+    return "".join(
+        character.lower() if len(character.lower()) == 1 else character for character in text.replace("’", "'")
+    )
 
 
-def _read_yes(said: str, about: YesTo) -> tuple[int, int]:
-    """Return where the yes that `said` begins with ends, and the last place up to there from which on something else
+def _read_yes(text: str, about: YesTo) -> tuple[int, int]:
+    """Return where the yes that `text` begins with ends, and the last place up to there from which on something else
     can be read alone: after a comma, a plain yes or a please, or at a "but". Both 0 without a yes."""
-    said = _plain(said)
-    if about is YesTo.REACHED and _NOTHING_MISSING.fullmatch(said):
-        return len(said), 0
-    if _DOUBTFUL[about].search(said):
+    text = _plain(text)
+    if about is YesTo.REACHED and _NOTHING_MISSING.fullmatch(text):
+        return len(text), 0
+    if _DOUBTFUL[about].search(text):
         return 0, 0
     end, place, says_yes = 0, 0, False
-    while found := _longest(said, end, _pieces(about, says_yes=says_yes, is_beginning=place == end)):
-        end = found.end()
-        says_yes = says_yes or found.re not in (_PLEASE, *_POLITE)
-        if found["after"].strip() or found.re in (_YES, _PLEASE) or _BUT.match(said, end):
+    while match := _longest(text, end, _pieces(about, says_yes=says_yes, is_beginning=place == end)):
+        end = match.end()
+        says_yes = says_yes or match.re not in (_PLEASE, *_POLITE)
+        if match["after"].strip() or match.re in (_YES, _PLEASE) or _BUT.match(text, end):
             place = end
-        if end == len(said):
+        if end == len(text):
             break
     return (end, place) if says_yes else (0, 0)
 
@@ -176,6 +178,6 @@ def _pieces(about: YesTo, *, says_yes: bool, is_beginning: bool) -> tuple[re.Pat
     return (*_PIECES[about], *(_AFTER_YES if says_yes else _AT_BEGINNING))
 
 
-def _longest(said: str, start: int, pieces: tuple[re.Pattern[str], ...]) -> re.Match[str] | None:
-    hits = [hit for one in pieces if (hit := one.match(said, start))]
+def _longest(text: str, start: int, pieces: tuple[re.Pattern[str], ...]) -> re.Match[str] | None:
+    hits = [hit for piece in pieces if (hit := piece.match(text, start))]
     return max(hits, key=lambda hit: hit.end(), default=None)

@@ -45,8 +45,8 @@ def is_no(answer: str) -> bool:
 
 def is_not_reached(answer: str) -> bool:
     """Whether the owner only says that a goal is not reached, and not what is missing."""
-    said = " ".join(answer.split())
-    return _SAYS_NO.search(said) is not None and _OF_A_NO.fullmatch(said) is not None
+    text = " ".join(answer.split())
+    return _SAYS_NO.search(text) is not None and _OF_A_NO.fullmatch(text) is not None
 
 
 def is_dropping(answer: str) -> bool:
@@ -64,10 +64,10 @@ def require_choice(answer: str) -> None:
 def own_answers(questions: Sequence[OwnerQuestion], task_id: str) -> list[OwnerQuestion]:
     """The owner's answers to what a task asked or waited for, oldest first, without approvals of calls."""
     return [
-        one
-        for one in questions
-        if one.status is QuestionStatus.ANSWERED
-        and not one.answered_by
-        and one.payload == "{}"
-        and (one.task_id == task_id or task_id in one.blocks)
+        question
+        for question in questions
+        if question.status is QuestionStatus.ANSWERED
+        and not question.answered_by
+        and question.payload == "{}"
+        and (question.task_id == task_id or task_id in question.blocks)
     ]

@@ -54,7 +54,11 @@ class BetweenTasks:
         if _is_stopped(state):
             return state
         waiting = {REACHED_TAG, PREMISE_TAG} | ({INTAKE_TAG} if model.tier is Tier.CAPABLE else set())
-        if is_over(state) and state.has_plan and not any(waiting & {*one.context_tags} for one in state.open_questions):
+        if (
+            is_over(state)
+            and state.has_plan
+            and not any(waiting & {*question.context_tags} for question in state.open_questions)
+        ):
             return await self._ask_whether_reached(state)
         if state.status is AgentStatus.ERROR:
             return await self._ask_about_deadlock(state)
@@ -101,18 +105,18 @@ class BetweenTasks:
 
     async def _ask_about_deadlock(self, state: AgentState) -> AgentState:
         """Ask the owner when every task is blocked and none waits for an answer, or nothing would ever go on."""
-        blocked = [one for one in state.tasks if one.status is TaskStatus.BLOCKED]
+        blocked = [task for task in state.tasks if task.status is TaskStatus.BLOCKED]
         question = NewQuestion(
             f"Nothing of {state.project.name} can go on: its tasks wait for each other. What should I do?",
             QuestionKind.DECISION,
             context=f"{state.message}\nTo leave them out, say: drop it. Any other answer lets them begin as they are.",
             context_tags=(PREMISE_TAG,),
-            blocks=tuple(one.id for one in blocked),
-            foreign_sources=frozenset[str]().union(*(one.foreign_sources for one in blocked)),
+            blocks=tuple(task.id for task in blocked),
+            foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in blocked)),
         )
         async with self.store.transaction() as transaction:
-            for one in blocked:
-                await self.store.tasks.drop_needs(transaction, one.id)
+            for waiting_task in blocked:
+                await self.store.tasks.drop_needs(transaction, waiting_task.id)
             await self.store.questions.put(transaction, state.project.id, question)
             await self.store.log.put(transaction, state.project.id, "questions.asked", "how to end a deadlock")
         self.report_event("question", question.question)
@@ -149,9 +153,9 @@ class BetweenTasks:
 
     async def _drop_questions_on_goal(self, transaction: Transaction, state: AgentState) -> None:
         """Drop open questions about the previous goal itself."""
-        for one in state.open_questions:
-            if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(one.context_tags):
-                await self.store.questions.drop(transaction, one.id)
+        for question in state.open_questions:
+            if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(question.context_tags):
+                await self.store.questions.drop(transaction, question.id)
 
     async def hold_fallen(self, state: AgentState, changed_files: Mapping[str, str] = MappingProxyType({})) -> Fallen:
         """Hold and flag what rests on a fallen chunk or on a file that changed, and ask the owner how to go on."""
@@ -164,14 +168,14 @@ class BetweenTasks:
             if (chain := fallen.held.get(task.id) or fallen.flagged.get(task.id))
             and not (task.held_because or task.flagged_because)
         ]
-        fresh = [name for name in fallen.chunks if any(one.id == name and one.stands for one in chunks)]
+        fresh = [name for name in fallen.chunks if any(chunk.id == name and chunk.stands for chunk in chunks)]
         criteria, decisions = _new_hits(state, fallen)
         if not new and not fresh and not criteria and not decisions:
             return fallen
         reasons = {task.id: say_chain(chain[:-1], titles) for task, chain in new}
-        held = [task for task, _ in new]
+        held_tasks = [task for task, _ in new]
         async with self.store.transaction() as transaction:
-            for task in held:
+            for task in held_tasks:
                 await self.store.tasks.hold(transaction, task.id, reasons[task.id])
                 words = f"{task.title} {reasons[task.id]}"
                 await self.store.log.put(transaction, state.project.id, "premise.fell", words, task)
@@ -179,18 +183,20 @@ class BetweenTasks:
                 why = say_chain(fallen.chunks[name][:1], titles)
                 await self.store.knowledge.mark_fallen(transaction, state.project.id, name, Fall.PREMISE, why)
             await self.store.note_rewrite_due(transaction, state.project, "premise")
-            if held or criteria:
-                question = _ask_how_to_go_on(held, reasons, criteria, frozenset(fallen.held))
+            if held_tasks or criteria:
+                question = _ask_how_to_go_on(held_tasks, reasons, criteria, frozenset(fallen.held))
                 await self.store.questions.put(transaction, state.project.id, question)
         self.report_event(
-            "premise", f"{len(held)} tasks and {len(criteria)} criteria rest on something that no longer holds"
+            "premise", f"{len(held_tasks)} tasks and {len(criteria)} criteria rest on something that no longer holds"
         )
         return fallen
 
     async def _ask_first(self, state: AgentState) -> None:
         """Ask with a small model how a goal is seen to be reached, once."""
         assert state.goal is not None
-        if any(INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at for one in state.questions):
+        if any(
+            INTAKE_TAG in earlier.context_tags and earlier.asked_at >= state.goal.said_at for earlier in state.questions
+        ):
             return
         questions = (criteria_question(state.goal.text),)
         async with self.store.transaction() as transaction:
@@ -219,7 +225,7 @@ class BetweenTasks:
 
 def _is_stopped(state: AgentState) -> bool:
     """Whether a success criterion is affected and the owner has not decided yet how to go on."""
-    return any(CRITERION_TAG in one.context_tags for one in state.open_questions)
+    return any(CRITERION_TAG in question.context_tags for question in state.open_questions)
 
 
 def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
@@ -231,20 +237,20 @@ def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:
     criteria = [page.success_criteria[place] for place in fallen.criteria]
     decisions = [page.key_decisions[place] for place in fallen.decisions]
     return (
-        [one.text for one in criteria if not one.flagged_because],
-        [one.decision for one in decisions if not one.flagged_because],
+        [criterion.text for criterion in criteria if not criterion.flagged_because],
+        [decision.decision for decision in decisions if not decision.flagged_because],
     )
 
 
 def _ask_how_to_go_on(
-    held: Sequence[WorkTask], reasons: Mapping[str, str], criteria: Sequence[str], waiting: frozenset[str]
+    held_tasks: Sequence[WorkTask], reasons: Mapping[str, str], criteria: Sequence[str], waiting: frozenset[str]
 ) -> NewQuestion:
     """The question after something fell; `waiting`: ids of the tasks that wait for the answer. Pure."""
-    hit = [*(f"the criterion “{one}”" for one in criteria), *(f"“{task.title}”" for task in held)]
-    if held and not criteria and all(task.status is TaskStatus.DONE for task in held):
-        return _ask_to_redo(held, reasons)
+    hit = [*(f"the criterion “{criterion}”" for criterion in criteria), *(f"“{task.title}”" for task in held_tasks)]
+    if held_tasks and not criteria and all(task.status is TaskStatus.DONE for task in held_tasks):
+        return _ask_to_redo(held_tasks, reasons)
     about = "; ".join(hit[:_MOST_NAMED]) + (f"; and {len(hit) - _MOST_NAMED} more" if len(hit) > _MOST_NAMED else "")
-    lines = [f"“{task.title}” {reasons[task.id]}." for task in held[:_MOST_NAMED]]
+    lines = [f"“{task.title}” {reasons[task.id]}." for task in held_tasks[:_MOST_NAMED]]
     lines.append("Say what holds now; what waits for it then goes on. To leave it out, say: drop it.")
     if criteria:
         lines.append("Nothing else is done in this project until you answer.")
@@ -253,8 +259,8 @@ def _ask_how_to_go_on(
         QuestionKind.DECISION,
         context="\n".join(lines),
         context_tags=(PREMISE_TAG, CRITERION_TAG) if criteria else (PREMISE_TAG,),
-        blocks=tuple(task.id for task in held if task.id in waiting),
-        foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in held)),
+        blocks=tuple(task.id for task in held_tasks if task.id in waiting),
+        foreign_sources=frozenset[str]().union(*(task.foreign_sources for task in held_tasks)),
     )
 
 
@@ -274,7 +280,7 @@ def _ask_to_redo(done: Sequence[WorkTask], reasons: Mapping[str, str]) -> NewQue
 def _say_what_became(state: AgentState) -> str:
     """Say in a sentence what became of the tasks that were planned for the goal. Pure."""
     goal_id = state.goal.id if state.goal is not None else ""
-    ended = {one.status for one in state.tasks if one.goal_id == goal_id}
+    ended = {task.status for task in state.tasks if task.goal_id == goal_id}
     if TaskStatus.DONE not in ended:
         return "Nothing is left to do: all that was planned was given up."
     return (
@@ -290,13 +296,13 @@ def _missing(state: AgentState) -> str:
 
 def _newest_on_reached(state: AgentState) -> str:
     """Return the owner's newest answer on whether the goal is reached; empty without one. Pure."""
-    said = [
-        one
-        for one in state.questions
+    answered = [
+        question
+        for question in state.questions
         if state.goal is not None
-        and REACHED_TAG in one.context_tags
-        and one.answered_at
-        and one.asked_at >= state.goal.said_at
+        and REACHED_TAG in question.context_tags
+        and question.answered_at
+        and question.asked_at >= state.goal.said_at
     ]
-    newest = max(reversed(said), key=lambda one: one.answered_at or 0.0, default=None)
+    newest = max(reversed(answered), key=lambda question: question.answered_at or 0.0, default=None)
     return newest.answer if newest is not None else ""

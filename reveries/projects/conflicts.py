@@ -47,13 +47,15 @@ async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentSt
     """Let a capable model judge what is unverified, and ask the owner about at most one contradiction at a time. Return
     the question that was asked, if any."""
     project_id, can_judge = state.project.id, model.tier is Tier.CAPABLE
-    found = await store.knowledge.contradictions(project_id)
+    conflicts = await store.knowledge.contradictions(project_id)
     if can_judge:
-        for one in [one for one in found if not one.is_verified and not one.is_unclear][:_MOST_JUDGED]:
-            await _judge(store, model, one)
-        found = await store.knowledge.contradictions(project_id)
-    await _drop_settled_questions(store, state, found)
-    chosen = choose_conflict(found, state.questions, can_judge=can_judge)
+        for doubtful in [conflict for conflict in conflicts if not conflict.is_verified and not conflict.is_unclear][
+            :_MOST_JUDGED
+        ]:
+            await _judge(store, model, doubtful)
+        conflicts = await store.knowledge.contradictions(project_id)
+    await _drop_settled_questions(store, state, conflicts)
+    chosen = choose_conflict(conflicts, state.questions, can_judge=can_judge)
     if chosen is None:
         return []
     question = _conflict_question(chosen)
@@ -64,44 +66,48 @@ async def settle_conflicts(store: ProjectStore, model: WorkModel, state: AgentSt
 
 
 def choose_conflict(
-    found: Sequence[KnowledgeConflict], questions: Sequence[OwnerQuestion], *, can_judge: bool
+    conflicts: Sequence[KnowledgeConflict], questions: Sequence[OwnerQuestion], *, can_judge: bool
 ) -> KnowledgeConflict | None:
-    """The contradiction to ask the owner about next; None while such a question is open. `found`: the open ones, newest
-    first. Verified ones go first, then those that a capable model could not judge: that two texts are only alike is no
-    reason to ask. Pure."""
-    about = [one for one in questions if CONFLICT_TAG in one.context_tags and one.status is not QuestionStatus.DROPPED]
-    asked = {tag for one in about for tag in one.context_tags}
-    still = {one.relation.id for one in found}
-    if any(one.status is QuestionStatus.OPEN and still.intersection(one.context_tags) for one in about):
+    """The contradiction to ask the owner about next; None while such a question is open. `conflicts`: the open ones,
+    newest first. Verified ones go first, then those that a capable model could not judge: that two texts are only
+    alike is no reason to ask. Pure."""
+    about = [
+        question
+        for question in questions
+        if CONFLICT_TAG in question.context_tags and question.status is not QuestionStatus.DROPPED
+    ]
+    asked = {tag for question in about for tag in question.context_tags}
+    still = {conflict.relation.id for conflict in conflicts}
+    if any(question.status is QuestionStatus.OPEN and still.intersection(question.context_tags) for question in about):
         return None
-    new = [one for one in found if one.relation.id not in asked]
-    if verified := [one for one in new if one.is_verified]:
+    new = [conflict for conflict in conflicts if conflict.relation.id not in asked]
+    if verified := [conflict for conflict in new if conflict.is_verified]:
         return verified[0]
-    doubts = [one for one in new if one.is_unclear and can_judge]
+    doubts = [conflict for conflict in new if conflict.is_unclear and can_judge]
     return doubts[0] if doubts else None
 
 
 async def settle_by_answer(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Act on the owner's answer to a contradiction: A, B, both, or something else, which makes both fall. Where the
     owner does not know, both stay, and the contradiction stays open."""
-    for one in await _asked_conflicts(store, question, transaction):
-        match choice := _choice_of(question, one):
+    for conflict in await _asked_conflicts(store, question, transaction):
+        match choice := _choice_of(question, conflict):
             case ConflictChoice.OLDER:
-                await store.knowledge.replace(transaction, one.newer, one.older)
+                await store.knowledge.replace(transaction, conflict.newer, conflict.older)
             case ConflictChoice.NEWER:
-                await store.knowledge.replace(transaction, one.older, one.newer)
+                await store.knowledge.replace(transaction, conflict.older, conflict.newer)
             case ConflictChoice.OTHER:
-                for chunk in (one.older, one.newer):
+                for chunk in (conflict.older, conflict.newer):
                     why = f"you said otherwise: {question.answer[:200]}"
                     await store.knowledge.mark_fallen(
                         transaction, question.project_id, chunk.id, Fall.CONTRADICTED, why
                     )
             case ConflictChoice.BOTH:
-                await store.knowledge.keep_both(transaction, one.older, one.newer)
+                await store.knowledge.keep_both(transaction, conflict.older, conflict.newer)
             case ConflictChoice.UNSURE:
                 pass
         if choice is not ConflictChoice.UNSURE:
-            await store.knowledge.settle(transaction, one, "owner")
+            await store.knowledge.settle(transaction, conflict, "owner")
 
 
 async def settle_by_owner(store: ProjectStore, project: Project, conflict: KnowledgeConflict, keep: str) -> None:
@@ -121,14 +127,14 @@ async def settle_by_owner(store: ProjectStore, project: Project, conflict: Knowl
 async def says_something_else(store: ProjectStore, question: OwnerQuestion) -> bool:
     """Whether the answer to a contradiction is knowledge itself: more than a choice between what is known."""
     asked = await _asked_conflicts(store, question)
-    return all(_choice_of(question, one) is ConflictChoice.OTHER for one in asked)
+    return all(_choice_of(question, conflict) is ConflictChoice.OTHER for conflict in asked)
 
 
 async def _asked_conflicts(
     store: ProjectStore, question: OwnerQuestion, source: Reader | None = None
 ) -> list[KnowledgeConflict]:
-    found = await store.knowledge.contradictions(question.project_id, source=source)
-    return [one for one in found if one.relation.id in question.context_tags]
+    conflicts = await store.knowledge.contradictions(question.project_id, source=source)
+    return [conflict for conflict in conflicts if conflict.relation.id in question.context_tags]
 
 
 def _choice_of(question: OwnerQuestion, conflict: KnowledgeConflict) -> ConflictChoice:
@@ -143,72 +149,82 @@ def is_doubtful(task: WorkTask) -> bool:
 def list_doubts(page: Orientation, tasks: Sequence[WorkTask], conflicts: Sequence[KnowledgeConflict]) -> list[str]:
     """Everything in a project that is in doubt: tasks, criteria and decisions that rest on something that does not hold
     any more, and open contradictions. Pure."""
-    found = [f"{task.title}: {task.held_because}" for task in tasks if task.held_because]
-    found += [f"{task.title}: {task.flagged_because}" for task in tasks if task.flagged_because]
-    found += [f"{one.text}: {one.flagged_because}" for one in page.success_criteria if one.flagged_because]
-    found += [f"{one.decision}: {one.flagged_because}" for one in page.key_decisions if one.flagged_because]
-    return found + describe_doubts(conflicts)
+    doubts = [f"{task.title}: {task.held_because}" for task in tasks if task.held_because]
+    doubts += [f"{task.title}: {task.flagged_because}" for task in tasks if task.flagged_because]
+    doubts += [
+        f"{criterion.text}: {criterion.flagged_because}"
+        for criterion in page.success_criteria
+        if criterion.flagged_because
+    ]
+    doubts += [
+        f"{decision.decision}: {decision.flagged_because}"
+        for decision in page.key_decisions
+        if decision.flagged_because
+    ]
+    return doubts + describe_doubts(conflicts)
 
 
-def describe_doubts(found: Sequence[KnowledgeConflict]) -> list[str]:
+def describe_doubts(conflicts: Sequence[KnowledgeConflict]) -> list[str]:
     """The open contradictions of a project in sentences, the newest ones; how many more there are. Pure."""
     lines = []
-    for one in found[:_MOST_DOUBTS]:
-        older, newer = (one_line(chunk.content, _QUOTED_CHARS) for chunk in (one.older, one.newer))
-        is_sure = "do not go together" if one.is_verified else "may not go together (not verified)"
+    for conflict in conflicts[:_MOST_DOUBTS]:
+        older, newer = (one_line(chunk.content, _QUOTED_CHARS) for chunk in (conflict.older, conflict.newer))
+        is_sure = "do not go together" if conflict.is_verified else "may not go together (not verified)"
         lines.append(f"“{older}” and “{newer}” {is_sure}")
-    more = len(found) - len(lines)
+    more = len(conflicts) - len(lines)
     return [*lines, f"{more} more contradictions: reveries memory contradictions"] if more else lines
 
 
-async def _drop_settled_questions(store: ProjectStore, state: AgentState, found: Sequence[KnowledgeConflict]) -> None:
+async def _drop_settled_questions(
+    store: ProjectStore, state: AgentState, conflicts: Sequence[KnowledgeConflict]
+) -> None:
     """Withdraw questions about contradictions that were settled otherwise, or whose chunks fell."""
-    still = {one.relation.id for one in found}
+    still = {conflict.relation.id for conflict in conflicts}
     gone = [
-        one
-        for one in state.open_questions
-        if CONFLICT_TAG in one.context_tags and not still.intersection(one.context_tags)
+        question
+        for question in state.open_questions
+        if CONFLICT_TAG in question.context_tags and not still.intersection(question.context_tags)
     ]
     if gone:
         async with store.transaction() as transaction:
-            for one in gone:
-                await store.questions.drop(transaction, one.id)
+            for outdated in gone:
+                await store.questions.drop(transaction, outdated.id)
 
 
-async def _judge(store: ProjectStore, model: WorkModel, found: KnowledgeConflict) -> None:
+async def _judge(store: ProjectStore, model: WorkModel, conflict: KnowledgeConflict) -> None:
     """Let the model say whether two like chunks contradict each other. The newer one then holds, unless the older one
     has more authority: that is asked."""
-    text = prompt("judge_conflict", older=_format_side(found.older), newer=_format_side(found.newer))
+    text = prompt("judge_conflict", older=_format_side(conflict.older), newer=_format_side(conflict.newer))
     answer = await model.ask("conflict", text, ConflictAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return
     async with store.transaction() as transaction:
         if answer.verdict == "unclear":
-            await store.knowledge.note_unclear(transaction, found)
+            await store.knowledge.note_unclear(transaction, conflict)
         elif answer.verdict == "both_hold":
-            await store.knowledge.settle(transaction, found, "none")
-        elif has_authority(found.newer, found.older) and not are_side_by_side(found.older, found.newer):
-            await store.knowledge.replace(transaction, found.older, found.newer)
-            await store.knowledge.settle(transaction, found, "recency", "model")
+            await store.knowledge.settle(transaction, conflict, "none")
+        elif has_authority(conflict.newer, conflict.older) and not are_side_by_side(conflict.older, conflict.newer):
+            await store.knowledge.replace(transaction, conflict.older, conflict.newer)
+            await store.knowledge.settle(transaction, conflict, "recency", "model")
         else:
-            await store.knowledge.note_verified(transaction, found)
+            await store.knowledge.note_verified(transaction, conflict)
 
 
 def _format_side(chunk: Chunk) -> str:
     return format_record(f"{chunk.title}: {chunk.content}" if chunk.title else chunk.content, _SIDE_CHARS)
 
 
-def _conflict_question(found: KnowledgeConflict) -> NewQuestion:
-    older, newer = (" ".join(one.content.split())[:300] for one in (found.older, found.newer))
-    is_apart = are_side_by_side(found.older, found.newer)
-    first, second = (found.older.title, found.newer.title) if is_apart else ("earlier", "later")
+def _conflict_question(conflict: KnowledgeConflict) -> NewQuestion:
+    older, newer = (" ".join(chunk.content.split())[:300] for chunk in (conflict.older, conflict.newer))
+    is_apart = are_side_by_side(conflict.older, conflict.newer)
+    first, second = (conflict.older.title, conflict.newer.title) if is_apart else ("earlier", "later")
     begins = "Two things that I know do not go together."
-    if not found.is_verified:
+    if not conflict.is_verified:
         begins = "Two things that I know say nearly the same, and may not go together."
     return NewQuestion(
         f"{begins} Which holds, A or B?",
         QuestionKind.DECISION,
         context=f"A ({first}): {older}\nB ({second}): {newer}{HOW_TO_CHOOSE}",
-        context_tags=(CONFLICT_TAG, found.relation.id, *(() if found.is_verified else (DOUBT_TAG,))),
-        foreign_sources=found.older.foreign_sources | found.newer.foreign_sources,
+        context_tags=(CONFLICT_TAG, conflict.relation.id, *(() if conflict.is_verified else (DOUBT_TAG,))),
+        foreign_sources=conflict.older.foreign_sources | conflict.newer.foreign_sources,
     )

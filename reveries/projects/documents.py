@@ -203,21 +203,21 @@ async def _retire_sections(
 
 def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]) -> bool:
     """Whether a chunk, or the one that replaced it, holds and is not about to be retired."""
-    last = last_version(chunk.id, every)
+    last = last_version(chunk.id, chunks_by_id)
     return not chunk.fell_because and last is not None and last.stands and last.id not in gone
 
 
 async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, why: str) -> None:
     """Retract a chunk: it no longer counts, and the next wake holds what rests on it. Raises NotFoundError, and
     UsageError if it fell already."""
-    found = [one for one in await store.knowledge.of_project(project.id) if one.id.startswith(prefix)]
-    if len(found) != 1:
+    matches = [chunk for chunk in await store.knowledge.of_project(project.id) if chunk.id.startswith(prefix)]
+    if len(matches) != 1:
         raise NotFoundError(
-            f"{len(found) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
+            f"{len(matches) or 'No'} pieces of knowledge have an id that begins with {prefix[:40]}.",
             advice=f"Find it: reveries project know {project.name}",
         )
-    if found[0].fell_because:
-        why_fallen = one_line(found[0].fell_because, _REASON_CHARS)
+    if matches[0].fell_because:
+        why_fallen = one_line(matches[0].fell_because, _REASON_CHARS)
         raise UsageError(f"That was taken out already: {why_fallen}", advice="Nothing was changed.")
     async with store.transaction() as transaction:
         await store.knowledge.mark_fallen(transaction, project.id, found[0].id, Fall.RETRACTED, why)

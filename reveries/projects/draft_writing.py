@@ -58,17 +58,17 @@ class _Material:
 async def write_draft(store: ProjectStore, model: WorkModel, project: Project, wish: str, owner: str) -> str:
     """Write and store a draft; return its id. Raises UsageError, and a ModelError if the model cannot be
     asked."""
-    found = await store.read_facts(project.id)
-    if not found.documents:
+    project_facts = await store.read_facts(project.id)
+    if not project_facts.documents:
         raise UsageError(f"{project.name} has no notes to make a draft of.", advice="Give it a folder, or add a file.")
     today = date.fromtimestamp(store.now)
     draft = None
     if model.tier is Tier.CAPABLE:
         with contextlib.suppress(ModelAnswerError):  # What the rules put together says that no model worded it.
-            draft = await _word_draft(model, found, project, wish, owner, today)
+            draft = await _word_draft(model, project_facts, project, wish, owner, today)
     if draft is None:
         tasks = await store.tasks.of_project(project.id)
-        draft = await asyncio.to_thread(assemble_draft, found, tasks, wish, project.name, today)
+        draft = await asyncio.to_thread(assemble_draft, project_facts, tasks, wish, project.name, today)
     async with store.transaction() as transaction:
         draft_id = await store.drafts.put(transaction, project.id, draft)
         await store.log.put(transaction, project.id, "draft.written", one_line(wish, 200))
@@ -76,19 +76,21 @@ async def write_draft(store: ProjectStore, model: WorkModel, project: Project, w
 
 
 async def _word_draft(
-    model: WorkModel, found: ProjectFacts, project: Project, wish: str, owner: str, today: date
+    model: WorkModel, project_facts: ProjectFacts, project: Project, wish: str, owner: str, today: date
 ) -> NewDraft:
-    material = await asyncio.to_thread(show_material, found, wish, model.context_chars)
+    material = await asyncio.to_thread(show_material, project_facts, wish, model.context_chars)
     text = prompt(
         "write_draft", owner=owner, project=one_line(project.name), wish=wish, today=today.isoformat(),
         material=material.text,
     )  # fmt: skip
     answer = await model.require("draft", text, WordedDraft, tokens=_ANSWER_TOKENS)
-    return await asyncio.to_thread(check_draft, found, wish, answer, material.places, today, is_cut=material.is_cut)
+    return await asyncio.to_thread(
+        check_draft, project_facts, wish, answer, material.places, today, is_cut=material.is_cut
+    )
 
 
 def check_draft(
-    found: ProjectFacts,
+    project_facts: ProjectFacts,
     wish: str,
     answer: WordedDraft,
     shown: set[tuple[str, int]],
@@ -98,9 +100,13 @@ def check_draft(
 ) -> NewDraft:
     """Return a model's draft with its sources, and what of it has none: claims whose quote stands nowhere, days and
     numbers that neither the wish nor the notes have. Pure."""
-    sourced = [(claim, place) for claim in answer.claims if (place := _find_quote(found, claim)) is not None]
-    doubts = [f"no line says: {one_line(claim.claim, 200)}" for claim in answer.claims if not _find_quote(found, claim)]
-    doubts += [f"in no note: {value}" for value in find_unknown_values(answer.text, found, wish, today)]
+    sourced = [(claim, place) for claim in answer.claims if (place := _find_quote(project_facts, claim)) is not None]
+    doubts = [
+        f"no line says: {one_line(claim.claim, 200)}"
+        for claim in answer.claims
+        if not _find_quote(project_facts, claim)
+    ]
+    doubts += [f"in no note: {value}" for value in find_unknown_values(answer.text, project_facts, wish, today)]
     if is_cut:
         doubts.append("not all notes fitted into the request")
     rows = [
@@ -110,21 +116,21 @@ def check_draft(
     content = plain(answer.text).strip() + "\n\n## Sources\n\n" + ("\n".join(rows) or "None.") + "\n"
     # What has no source may still rest on any line that the model saw.
     places = {place for _, place in sourced} if sourced and not doubts else shown
-    chunk_ids, _ = found.bases_of(places)
-    _, sources = found.bases_of(shown)
+    chunk_ids, _ = project_facts.bases_of(places)
+    _, sources = project_facts.bases_of(shown)
     return NewDraft(wish, content, tuple(doubts), chunk_ids, sources, DraftMaker.MODEL)
 
 
-def show_material(found: ProjectFacts, wish: str, most_chars: int) -> _Material:
+def show_material(project_facts: ProjectFacts, wish: str, most_chars: int) -> _Material:
     """Return as many lines of the notes as fit, each with its number: the owner's answers first, then the documents
     that speak of the wish."""
     lines: list[str] = []
     places: set[tuple[str, int]] = set()
     left = most_chars
-    related = list(dict.fromkeys(line.document for line in find_related_lines(found, wish)))
+    related = list(dict.fromkeys(line.document for line in find_related_lines(project_facts, wish)))
     order = {name: place for place, name in enumerate(related)}
     documents = sorted(
-        found.documents.values(),
+        project_facts.documents.values(),
         key=lambda document: (not document.is_answer, order.get(document.name, len(order)), document.name),
     )
     for document in documents:
@@ -142,9 +148,9 @@ def show_material(found: ProjectFacts, wish: str, most_chars: int) -> _Material:
     return _Material("".join(lines), places, is_cut=False)
 
 
-def _find_quote(found: ProjectFacts, claim: DraftClaim) -> tuple[str, int] | None:
+def _find_quote(project_facts: ProjectFacts, claim: DraftClaim) -> tuple[str, int] | None:
     """Return the line that a claim quotes: the named one, else another of its document."""
-    document = found.documents.get(claim.document)
+    document = project_facts.documents.get(claim.document)
     quote = one_line(claim.quote).casefold()
     if document is None or not quote:
         return None
@@ -152,10 +158,10 @@ def _find_quote(found: ProjectFacts, claim: DraftClaim) -> tuple[str, int] | Non
     return (document.name, min(fitting, key=lambda number: abs(number - claim.line))) if fitting else None
 
 
-def find_unknown_values(text: str, found: ProjectFacts, wish: str, today: date) -> list[str]:
+def find_unknown_values(text: str, project_facts: ProjectFacts, wish: str, today: date) -> list[str]:
     """Return the days and numbers of `text` that neither the notes nor the owner's wish have. Pure."""
-    known_text = "\n".join((wish, *(document.text for document in found.documents.values())))
-    days = _days_of(found.facts) | {today}
+    known_text = "\n".join((wish, *(document.text for document in project_facts.documents.values())))
+    days = _days_of(project_facts.facts) | {today}
     mentions = find_days(text, today, DateOrder.of(text))
     unknown = [
         text[mention.start : mention.end]
@@ -163,7 +169,7 @@ def find_unknown_values(text: str, found: ProjectFacts, wish: str, today: date) 
         if mention.is_written_out and mention.first not in days
     ]
     numbers = {_number(match.group()) for match in _FIGURES.finditer(known_text)}
-    numbers |= {fact.quantity.number for fact in found.facts if fact.quantity is not None}
+    numbers |= {fact.quantity.number for fact in project_facts.facts if fact.quantity is not None}
     without_days = mask(text, [(mention.start, mention.end) for mention in mentions])
     unknown += [
         match.group()

@@ -67,24 +67,24 @@ class Observed:
 
 def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:
     """Return what is wrong with the evidence, a sentence each; empty if all that code can check holds."""
-    found = [f"It rests on {name}, which is not there." for name in evidence.chunk_ids if name not in facts.chunks]
-    for one in evidence.quotes:
-        if one.chunk_id not in facts.chunks:
-            found.append(f"It quotes {one.chunk_id}, which is not there.")
-        elif not stands_in(one.quote, facts.chunks[one.chunk_id]):
-            found.append(f"The quote does not stand in its source: “{one.quote[:80]}”.")
+    faults = [f"It rests on {name}, which is not there." for name in evidence.chunk_ids if name not in facts.chunks]
+    for quote in evidence.quotes:
+        if quote.chunk_id not in facts.chunks:
+            faults.append(f"It quotes {quote.chunk_id}, which is not there.")
+        elif not stands_in(quote.quote, facts.chunks[quote.chunk_id]):
+            faults.append(f"The quote does not stand in its source: “{quote.quote[:80]}”.")
     for path, digest in evidence.files.items():
         if path not in facts.files:
-            found.append(f"The file {path} is not there.")
+            faults.append(f"The file {path} is not there.")
         elif facts.files[path] != digest:
-            found.append(f"The file {path} is another than the one that was handed in.")
+            faults.append(f"The file {path} is another than the one that was handed in.")
     for command in evidence.commands:
         code = facts.commands.get(command)
         if code is None:
-            found.append(f"The command was never run: {command}.")
+            faults.append(f"The command was never run: {command}.")
         elif code:
-            found.append(f"The command failed with {code}: {command}.")
-    return tuple(found)
+            faults.append(f"The command failed with {code}: {command}.")
+    return tuple(faults)
 
 
 def stands_in(quote: str, text: str) -> bool:

@@ -113,20 +113,20 @@ def _read(kept: _Kept, chunks: Sequence[Chunk], decisions: Sequence[ConflictDeci
     facts = {
         version: kept.facts.get(version) or _facts_of(document, currency) for version, document in versions.items()
     }
-    every = [fact for found in facts.values() for fact in found]
+    all_facts = [fact for of_document in facts.values() for fact in of_document]
     replaced = {(chunk.id, chunk.superseded_by) for chunk in chunks if chunk.superseded_by is not None}
     by_name = {document.name: document for document in documents}
     decided = by_pair(decisions)
     sure, doubtful = (
         [pair for pair in pairs if not _are_settled(by_name, pair, replaced)]
-        for pairs in pair_facts(every, texts_of(documents))
+        for pairs in pair_facts(all_facts, texts_of(documents))
     )
     # A model is asked only where no rule is sure: what it said then hides nothing that one is sure of now.
     conflicts = [pair for pair in sure if not _is_by_owner(decided, pair)]
     conflicts += [pair for pair in doubtful if _is_confirmed(decided, pair)]
     undecided = [pair for pair in doubtful if lines_of(pair) not in decided]
     kept.facts, kept.version = facts, whole_version
-    kept.whole = ProjectFacts(by_name, every, conflicts, undecided, decided)
+    kept.whole = ProjectFacts(by_name, all_facts, conflicts, undecided, decided)
     return kept.whole
 
 

@@ -26,15 +26,15 @@ _HASHED_HOST: Final = re.compile(r"[0-9a-f]{12}")
 
 def grants_for_task(grants: Iterable[Grant], task_id: str) -> GrantSet:
     """Return what one task is allowed to do. Pure."""
-    found: dict[GrantKind, set[str]] = {kind: set() for kind in GrantKind}
-    for one in grants:
-        if one.task_id in (None, task_id):
-            found[one.kind].add(source_id(one.name) if one.kind is GrantKind.SOURCE else one.plain_name)
+    names_by_kind: dict[GrantKind, set[str]] = {kind: set() for kind in GrantKind}
+    for grant in grants:
+        if grant.task_id in (None, task_id):
+            names_by_kind[grant.kind].add(source_id(grant.name) if grant.kind is GrantKind.SOURCE else grant.plain_name)
     return GrantSet(
-        tools=frozenset(found[GrantKind.TOOL]),
-        sources=frozenset(found[GrantKind.SOURCE]),
-        calls=frozenset(found[GrantKind.CALL]),
-        denied=frozenset(found[GrantKind.DENIAL]),
+        tools=frozenset(names_by_kind[GrantKind.TOOL]),
+        sources=frozenset(names_by_kind[GrantKind.SOURCE]),
+        calls=frozenset(names_by_kind[GrantKind.CALL]),
+        denied=frozenset(names_by_kind[GrantKind.DENIAL]),
     )
 
 
@@ -59,26 +59,26 @@ async def give_grant(store: ProjectStore, project: Project, name: str) -> Grant:
     kind = GrantKind.TOOL if is_tool else GrantKind.SOURCE
     async with store.transaction() as transaction:
         active = await store.grants.of_project(project.id, transaction)
-        if (kind, name, None) not in [(one.kind, one.name, one.task_id) for one in active]:
+        if (kind, name, None) not in [(grant.kind, grant.name, grant.task_id) for grant in active]:
             await store.grants.put(transaction, project.id, kind, name, None)
             await store.log.put(transaction, project.id, "grant.given", name)
         await store.rests.clear(transaction, project.id)
     grants = await store.grants.of_project(project.id)
-    return next(one for one in grants if (one.kind, one.name, one.task_id) == (kind, name, None))
+    return next(grant for grant in grants if (grant.kind, grant.name, grant.task_id) == (kind, name, None))
 
 
 async def revoke_grants(store: ProjectStore, project: Project, name: str) -> int:
     """Revoke all grants of a name, or one by its id; return how many. Raises NotFoundError."""
     async with store.transaction() as transaction:
-        every = await store.grants.of_project(project.id, transaction)
-        matches = [one for one in every if _matches_name(one, name.strip())]
+        active = await store.grants.of_project(project.id, transaction)
+        matches = [grant for grant in active if _matches_name(grant, name.strip())]
         if not matches:
             raise NotFoundError(
                 f"{project.name} has no grant {name[:80]!r}.",
                 advice=f"To see its grants: reveries grant list {project.name}",
             )
-        for one in matches:
-            await store.grants.revoke(transaction, one)
+        for revoked in matches:
+            await store.grants.revoke(transaction, revoked)
         await store.log.put(transaction, project.id, "grant.revoked", name)
     return len(matches)
 
@@ -92,16 +92,16 @@ def _matches_name(grant: Grant, name: str) -> bool:
 async def store_approval(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Store what the answer to an approval allows: this call, its tool within the task, or within the project. An
     answer that says neither yes nor no counts as no."""
-    held, scope = msgspec.json.decode(question.payload, type=PendingCall), scope_or_refusal(question.answer)
+    pending, scope = msgspec.json.decode(question.payload, type=PendingCall), scope_or_refusal(question.answer)
     task_id = question.task_id
     if scope is ApprovalScope.NO:
-        await store.grants.put(transaction, question.project_id, GrantKind.DENIAL, held.digest, task_id)
+        await store.grants.put(transaction, question.project_id, GrantKind.DENIAL, pending.digest, task_id)
         return
-    await store.grants.put(transaction, question.project_id, GrantKind.CALL, held.digest, task_id)
+    await store.grants.put(transaction, question.project_id, GrantKind.CALL, pending.digest, task_id)
     if scope is ApprovalScope.ONCE:
         return
     within = task_id if scope is ApprovalScope.TASK else None
-    if held.tool_to_grant:
-        await store.grants.put(transaction, question.project_id, GrantKind.TOOL, held.tool_to_grant, within)
-    for name in held.sources:
+    if pending.tool_to_grant:
+        await store.grants.put(transaction, question.project_id, GrantKind.TOOL, pending.tool_to_grant, within)
+    for name in pending.sources:
         await store.grants.put(transaction, question.project_id, GrantKind.SOURCE, name, within)

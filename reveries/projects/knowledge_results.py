@@ -150,14 +150,14 @@ def chunk_out(chunk: Chunk, centrality: float, now: float) -> ChunkOut:
     )
 
 
-def hybrid_result(found: FoundChunk, chunk: ChunkOut) -> HybridResult:
+def hybrid_result(match: FoundChunk, chunk: ChunkOut) -> HybridResult:
     """Return a search result with what each source adds to it by its rank."""
     semantic, keyword, graph = (
         1.0 / (RRF_CONSTANT + rank) if rank is not None else 0.0
-        for rank in (found.semantic_rank, found.keyword_rank, found.graph_rank)
+        for rank in (match.semantic_rank, match.keyword_rank, match.graph_rank)
     )
     fused = semantic + keyword + graph
-    return HybridResult(chunk, found.score, fused, semantic, keyword, graph)
+    return HybridResult(chunk, match.score, fused, semantic, keyword, graph)
 
 
 def relationship_out(relation: Relation) -> RelationshipOut:

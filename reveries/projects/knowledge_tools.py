@@ -181,10 +181,10 @@ class KnowledgeTools(ToolGroup):
             source=ChunkSource.RESEARCH if is_foreign_claim else given.source,
             tags=tuple(given.tags),
             foreign_sources=caller.foreign_sources,
-            related_to=tuple((one.chunk_id, one.relationship_type) for one in given.related_to),
+            related_to=tuple((stated.chunk_id, stated.relationship_type) for stated in given.related_to),
         )
-        for one in given.related_to:
-            await self._chunk(project, one.chunk_id)
+        for related in given.related_to:
+            await self._chunk(project, related.chunk_id)
         [chunk_id] = await self.store.knowledge.store(project.id, [chunk])
         conflicts = await self.store.knowledge.contradictions_of_chunk(project.id, chunk_id)
         [stored] = await self._chunk_outs(project, [await self._chunk(project, chunk_id)])
@@ -197,9 +197,9 @@ class KnowledgeTools(ToolGroup):
             project.id, given.query, given.limit, given.min_similarity, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        outs = await self._chunk_outs(project, [one.chunk for one in results])
-        found = [SemanticResult(out, one.similarity) for out, one in zip(outs, results, strict=True)]
-        return SemanticOut(project.name, found)
+        outs = await self._chunk_outs(project, [result.chunk for result in results])
+        entries = [SemanticResult(out, result.similarity) for out, result in zip(outs, results, strict=True)]
+        return SemanticOut(project.name, entries)
 
     @offer_tool("Find by meaning, words and relations.")
     async def search_hybrid(self, given: SearchHybrid, caller: ToolCaller) -> HybridOut:
@@ -208,8 +208,8 @@ class KnowledgeTools(ToolGroup):
             project.id, given.query, given.limit, given.filters.to_search(),
             session_id=caller.session_id, is_counted=caller.may_write,
         )  # fmt: skip
-        outs = await self._chunk_outs(project, [one.chunk for one in results])
-        return HybridOut(project.name, [hybrid_result(one, out) for one, out in zip(results, outs, strict=True)])
+        outs = await self._chunk_outs(project, [result.chunk for result in results])
+        return HybridOut(project.name, [hybrid_result(result, out) for result, out in zip(results, outs, strict=True)])
 
     @offer_tool("Find by tags.")
     async def search_tags(self, given: SearchTags, caller: ToolCaller) -> ChunksOut:
@@ -226,20 +226,20 @@ class KnowledgeTools(ToolGroup):
             project.id, chunk.id, given.relationship_type, min_weight=given.min_weight, limit=given.limit,
             direction=given.direction, is_counted=caller.may_write,
         )  # fmt: skip
-        outs = await self._chunk_outs(project, [one.chunk for one in neighbours])
+        outs = await self._chunk_outs(project, [neighbour.chunk for neighbour in neighbours])
         related = [
-            RelatedOut(out, relationship_out(one.relation), one.direction)
-            for out, one in zip(outs, neighbours, strict=True)
+            RelatedOut(out, relationship_out(neighbour.relation), neighbour.direction)
+            for out, neighbour in zip(outs, neighbours, strict=True)
         ]
         return RelationshipsOut(project.name, related)
 
     @offer_tool("Say how one chunk stands to another.", Reach.INSIDE)
     async def create_relationship(self, given: CreateRelationship, _: ToolCaller) -> OneRelationshipOut:
         project = await self.store.find(given.project_id)
-        one = await self._chunk(project, given.from_chunk_id)
+        start = await self._chunk(project, given.from_chunk_id)
         other = await self._chunk(project, given.to_chunk_id)
-        weight = initial_weight(one.confidence) if given.weight is None else given.weight
-        new = NewRelation(one.id, other.id, given.type, weight, context_tags=tuple(given.context_tags))
+        weight = initial_weight(start.confidence) if given.weight is None else given.weight
+        new = NewRelation(start.id, other.id, given.type, weight, context_tags=tuple(given.context_tags))
         relation = await self.store.knowledge.state(project.id, new)
         return OneRelationshipOut(project.name, relationship_out(relation))
 
@@ -263,7 +263,7 @@ class KnowledgeTools(ToolGroup):
         knowledge = self.store.knowledge
         [chunk] = await self._chunk_outs(project, [await self._chunk(project, given.chunk_id)])
         conflicts = await knowledge.contradictions_of_chunk(project.id, chunk.id)
-        ends = (end.id for one in conflicts if one.is_open for end in (one.older, one.newer))
+        ends = (end.id for conflict in conflicts if conflict.is_open for end in (conflict.older, conflict.newer))
         full = FullChunkOut(
             **msgspec.structs.asdict(chunk),
             supersedes=await knowledge.replaced_by(project.id, chunk.id),
@@ -279,37 +279,37 @@ class KnowledgeTools(ToolGroup):
 
     async def _chunk(self, project: Project, chunk_id: str) -> Chunk:
         """Load a chunk of this project. Raises NotFoundError."""
-        matches = [one for one in await self.store.knowledge.named(project.id, [chunk_id]) if one.id == chunk_id]
+        matches = [chunk for chunk in await self.store.knowledge.named(project.id, [chunk_id]) if chunk.id == chunk_id]
         if not matches:
             raise NotFoundError(f"{project.name} knows no chunk {chunk_id[:60]!r}.", advice="Search for it.")
         return matches[0]
 
     async def _relation(self, project: Project, from_id: str, to_id: str, type_: RelationType | None) -> Relation:
-        one, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
-        return choose_relation(await self.store.knowledge.relations_between(one.id, other.id), type_)
+        start, other = await self._chunk(project, from_id), await self._chunk(project, to_id)
+        return choose_relation(await self.store.knowledge.relations_between(start.id, other.id), type_)
 
     async def _chunk_outs(self, project: Project, chunks: Sequence[Chunk]) -> list[ChunkOut]:
-        central = await self.store.knowledge.search.centralities(project.id, (one.id for one in chunks))
-        return [chunk_out(one, central[one.id], self.store.now) for one in chunks]
+        central = await self.store.knowledge.search.centralities(project.id, (chunk.id for chunk in chunks))
+        return [chunk_out(chunk, central[chunk.id], self.store.now) for chunk in chunks]
 
     async def _contradiction_outs(
         self, project: Project, conflicts: Sequence[KnowledgeConflict]
     ) -> list[ContradictionOut]:
-        older = await self._chunk_outs(project, [one.older for one in conflicts])
-        newer = await self._chunk_outs(project, [one.newer for one in conflicts])
+        older = await self._chunk_outs(project, [conflict.older for conflict in conflicts])
+        newer = await self._chunk_outs(project, [conflict.newer for conflict in conflicts])
         return [
             ContradictionOut(
-                chunk_a, chunk_b, relationship_out(one.relation), one.relation.created_at, one.is_verified,
-                one.relation.resolution,
+                chunk_a, chunk_b, relationship_out(conflict.relation), conflict.relation.created_at,
+                conflict.is_verified, conflict.relation.resolution,
             )
-            for one, chunk_a, chunk_b in zip(conflicts, older, newer, strict=True)
+            for conflict, chunk_a, chunk_b in zip(conflicts, older, newer, strict=True)
         ]  # fmt: skip
 
 
 def _require_no_verdict(given: StoreChunk) -> None:
     """Raise UsageError if a caller that may only add replaces or contradicts another chunk."""
     verdicts = {*REPLACING, RelationType.CONTRADICTS, RelationType.SUPERSEDED_BY}
-    if any(one.relationship_type in verdicts for one in given.related_to):
+    if any(stated.relationship_type in verdicts for stated in given.related_to):
         raise UsageError(
             "Only who may write says that a chunk replaces or contradicts another.",
             advice="The owner allows it: reveries mcp allow NAME --write",

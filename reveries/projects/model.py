@@ -379,4 +379,4 @@ class AgentState:
 
     @property
     def open_questions(self) -> tuple[OwnerQuestion, ...]:
-        return tuple(one for one in self.questions if one.status is QuestionStatus.OPEN)
+        return tuple(question for question in self.questions if question.status is QuestionStatus.OPEN)

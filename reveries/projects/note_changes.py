@@ -44,8 +44,8 @@ def compare_facts(before: ProjectFacts, after: ProjectFacts) -> list[ValueChange
     return [changes[key] for key in sorted(changes)]
 
 
-def _facts_of(found: ProjectFacts, name: str) -> list[Fact]:
-    return [fact for fact in found.facts if fact.document == name and fact.kind is not FactKind.OPEN]
+def _facts_of(project_facts: ProjectFacts, name: str) -> list[Fact]:
+    return [fact for fact in project_facts.facts if fact.document == name and fact.kind is not FactKind.OPEN]
 
 
 def _key(fact: Fact) -> tuple[FactKind, str, str | None, str]:

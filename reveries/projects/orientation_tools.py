@@ -171,21 +171,21 @@ class OrientationTools(ToolGroup):
     @offer_tool("All projects, each with its phase.")
     async def list_projects(self, _: ListProjects, __: ToolCaller) -> ProjectsOut:
         projects = []
-        for one in await self.store.projects():
-            if one.state != "archived":
-                page = await self.store.orientation(one.id)
-                vision = page.content.vision_summary or await self._goal_of(one)
+        for project in await self.store.projects():
+            if project.state != "archived":
+                page = await self.store.orientation(project.id)
+                vision = page.content.vision_summary or await self._goal_of(project)
                 phase = page.content.current_phase
-                projects.append(ProjectOut(one.id, one.name, one.state, vision, phase, page.written_at))
+                projects.append(ProjectOut(project.id, project.name, project.state, vision, phase, page.written_at))
         return ProjectsOut(projects)
 
     @offer_tool("Begin a project. Its owner gives it a goal.", Reach.INSIDE, is_repeatable=False)
     async def create_project(self, given: BeginProject, caller: ToolCaller) -> CreatedOut:
-        taken = {one.name.casefold() for one in await self.store.projects()}
+        taken = {other.name.casefold() for other in await self.store.projects()}
         name = plain(given.name).strip() or derive_project_name(plain(given.vision_summary), taken)
         orientation = Orientation(
             given.vision_summary.strip(),
-            success_criteria=tuple(Criterion(one) for one in given.success_criteria),
+            success_criteria=tuple(Criterion(criterion) for criterion in given.success_criteria),
             constraints=tuple(given.constraints),
         )
         project = await self.store.create(name, orientation=orientation, sources=caller.foreign_sources)
@@ -193,7 +193,7 @@ class OrientationTools(ToolGroup):
 
     async def _goal_of(self, project: Project) -> str:
         goals = await self.store.goals(project.id)
-        return next((one.text for one in goals if one.state == "active"), "")
+        return next((goal.text for goal in goals if goal.state == "active"), "")
 
     async def _orientation_out(self, project: Project) -> OrientationOut:
         page = await self.store.orientation(project.id)
@@ -204,14 +204,14 @@ class OrientationTools(ToolGroup):
             OrientationOut,
             content,
             project_id=project.id,
-            success_criteria=[one.text for one in content.success_criteria],
+            success_criteria=[criterion.text for criterion in content.success_criteria],
             last_rewritten=page.written_at,
             version=page.version,
             goal=await self._goal_of(project),
             doubts=list_doubts(content, tasks, conflicts),
             coherence=(await read_coherence(self.store, await read_state(self.store, project.id))).score,
             foreign_sources=sorted(
-                page.foreign_sources.union(*(one.foreign_sources for one in tasks if is_doubtful(one)))
+                page.foreign_sources.union(*(task.foreign_sources for task in tasks if is_doubtful(task)))
             ),
         )
 
@@ -219,14 +219,14 @@ class OrientationTools(ToolGroup):
 def merge_orientation(old: Orientation, given: OrientationIn, now: float) -> Orientation:
     """Return the orientation with the given fields replaced; unchanged criteria and decisions keep their premises.
     Pure."""
-    criteria = {one.text: one for one in old.success_criteria}
-    decisions = {one.decision: one for one in old.key_decisions}
+    criteria = {criterion.text: criterion for criterion in old.success_criteria}
+    decisions = {decision.decision: decision for decision in old.key_decisions}
     changed: dict[str, object] = {}
     if given.success_criteria is not None:
-        changed["success_criteria"] = tuple(criteria.get(one, Criterion(one)) for one in given.success_criteria)
+        changed["success_criteria"] = tuple(criteria.get(text, Criterion(text)) for text in given.success_criteria)
     if given.key_decisions is not None:
         changed["key_decisions"] = tuple(
-            _merge_decision(one, decisions.get(one.decision), now) for one in given.key_decisions
+            _merge_decision(decision, decisions.get(decision.decision), now) for decision in given.key_decisions
         )
     for name in ("constraints", "skill_map", "active_priorities", "progress_snapshot"):
         if (items := getattr(given, name)) is not None:

@@ -61,7 +61,7 @@ def factors_of(
         for place, priority in enumerate(orientation.active_priorities[:_MOST_PRIORITIES])
         if priority and priority.lower() in words
     ]
-    areas = {one.skill_area for one in recent[:_RECENT] if one.skill_area}
+    areas = {recent_task.skill_area for recent_task in recent[:_RECENT] if recent_task.skill_area}
     wanted = _PHASE_WORDS.get(orientation.current_phase, "")
     return PriorityFactors(
         priority=min(1.0, sum(named) / _MOST_PRIORITIES),

@@ -46,21 +46,23 @@ _OTHERS_DO: Final = re.compile(
 )
 
 
-def propose_tasks(found: ProjectFacts, today: date) -> list[NewProposal]:
+def propose_tasks(project_facts: ProjectFacts, today: date) -> list[NewProposal]:
     """Return a proposal for each line that leaves something to do."""
     lines: dict[tuple[str, int], list[Fact]] = {}
-    for fact in found.facts:
-        if not found.documents[fact.document].is_answer:
+    for fact in project_facts.facts:
+        if not project_facts.documents[fact.document].is_answer:
             lines.setdefault((fact.document, fact.line), []).append(fact)
-    proposals = [proposal for facts in lines.values() if (proposal := _propose(found, facts, today)) is not None]
+    proposals = [
+        proposal for facts in lines.values() if (proposal := _propose(project_facts, facts, today)) is not None
+    ]
     proposals.sort(key=lambda item: (not item.due, item.due))
     return list({(item.document, item.source_line): item for item in reversed(proposals[:MOST_PROPOSALS])}.values())
 
 
-def _propose(found: ProjectFacts, facts: Sequence[Fact], today: date) -> NewProposal | None:
+def _propose(project_facts: ProjectFacts, facts: Sequence[Fact], today: date) -> NewProposal | None:
     """Return what one line proposes, if anything."""
     first = facts[0]
-    raw = found.documents[first.document].text.split("\n")[first.line - 1]
+    raw = project_facts.documents[first.document].text.split("\n")[first.line - 1]
     if is_done(raw):
         return None
     ahead = sorted(fact.day.value for fact in facts if fact.day is not None and _is_ahead(fact.day, today))
@@ -70,7 +72,7 @@ def _propose(found: ProjectFacts, facts: Sequence[Fact], today: date) -> NewProp
         return None
     if not (is_left_to_do or (ahead and not CHAT_STAMP.match(raw) and _asks_owner_to_do(title))):
         return None
-    part = found.part_of(first)
+    part = project_facts.part_of(first)
     return NewProposal(
         title=one_line(title, _TITLE_CHARS),
         due=ahead[0] if ahead else "",

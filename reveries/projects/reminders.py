@@ -73,13 +73,13 @@ class ReminderStore:
         """Return the open tasks of active projects that are due today or tomorrow, the first due first."""
         day = today(self._clock.now())
         rows = [row for row in await self._database.rows("projects.all") if row["state"] == "active"]
-        found = [
+        due = [
             DueTask(task, row["name"], kind)
             for row in rows
             for task in await self._tasks.of_project(row["id"])
             if (kind := kind_of(task, day)) is not None
         ]
-        return sorted(found, key=lambda item: (item.task.due, item.task.title))
+        return sorted(due, key=lambda item: (item.task.due, item.task.title))
 
     async def make(self) -> int:
         """Make the reminders of today that were not made yet; return how many."""

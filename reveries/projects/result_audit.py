@@ -41,8 +41,8 @@ async def audit_attempt(
     store: ProjectStore, model: WorkModel, state: AgentState, task: WorkTask, result: TaskResult
 ) -> AuditVerdict:
     """Audit an outcome against what the project knows and what was observed in its folder."""
-    chunks = {one.id: one for one in await store.knowledge.of_project(task.project_id) if one.stands}
-    texts = {name: f"{one.title}\n{one.content}" for name, one in chunks.items()}
+    chunks = {chunk.id: chunk for chunk in await store.knowledge.of_project(task.project_id) if chunk.stands}
+    texts = {name: f"{chunk.title}\n{chunk.content}" for name, chunk in chunks.items()}
     facts = Facts(texts, result.observed.files, result.observed.commands)
     goal = state.goal.text if state.goal is not None else ""
     return await audit_result(model, task, result, state.orientation.content, facts, chunks, goal)
@@ -73,7 +73,9 @@ async def audit_result(
         return AuditVerdict(False, "The auditor gave no usable answer.", is_judged=False)
     criteria = orientation.success_criteria
     reached = {number for number in answer.reached if 0 < number <= len(criteria)} if answer.accepted else set()
-    return AuditVerdict(answer.accepted, answer.why.strip(), tuple(criteria[one - 1].text for one in sorted(reached)))
+    return AuditVerdict(
+        answer.accepted, answer.why.strip(), tuple(criteria[number - 1].text for number in sorted(reached))
+    )
 
 
 async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Orientation) -> None:
@@ -86,7 +88,7 @@ async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Or
 
 
 def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: str, evidence: str) -> str:
-    criteria = [f"{number}. {one.text}" for number, one in enumerate(orientation.success_criteria, 1)]
+    criteria = [f"{number}. {criterion.text}" for number, criterion in enumerate(orientation.success_criteria, 1)]
     return prompt(
         "audit",
         goal=goal,
@@ -99,11 +101,11 @@ def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: st
 
 
 def _describe_evidence(evidence: Evidence, observed: Observed, chunks: Mapping[str, Chunk]) -> str:
-    named = dict.fromkeys((*evidence.chunk_ids, *(one.chunk_id for one in evidence.quotes)))
+    named = dict.fromkeys((*evidence.chunk_ids, *(quote.chunk_id for quote in evidence.quotes)))
     stated = [chunks[name] for name in named if name in chunks]
-    known, _ = list_chunks(stated, _MOST_KNOWN_CHARS, most_chunk_chars=_MOST_CHUNK_CHARS)
-    there = "\n".join(observed.lines)[:MOST_EVIDENCE_CHARS]
-    parts = [part for part, is_there in ((there, bool(there)), (known, bool(stated))) if is_there]
+    chunk_list, _ = list_chunks(stated, _MOST_KNOWN_CHARS, most_chunk_chars=_MOST_CHUNK_CHARS)
+    observations = "\n".join(observed.lines)[:MOST_EVIDENCE_CHARS]
+    parts = [part for part, is_there in ((observations, bool(observations)), (chunk_list, bool(stated))) if is_there]
     return "\n".join(parts) or "none: it is general knowledge, or an opinion"
 
 
@@ -137,9 +139,9 @@ async def find_off_track(store: ProjectStore, model: WorkModel, state: AgentStat
     return OffTrack(score, answer.why.strip()) if answer is not None and not answer.serves else None
 
 
-async def note_off_track(store: ProjectStore, task: WorkTask, found: OffTrack) -> str:
+async def note_off_track(store: ProjectStore, task: WorkTask, off_track: OffTrack) -> str:
     """Record a warning in the log (V-51); return its words."""
-    words = f"{task.title}: {found.why} (coherence {found.score:.2f})"
+    words = f"{task.title}: {off_track.why} (coherence {off_track.score:.2f})"
     await store.log.put_event(task.project_id, "coherence.warned", words, task)
     return words
 
@@ -149,6 +151,6 @@ async def read_coherence(store: ProjectStore, state: AgentState) -> Coherence:
     if state.goal is None:
         return Coherence()
     checks = await store.log.coherence_checks(state.project.id)
-    begun = {str(one.task_id) for one in checks if one.action == "task.began"}
-    warned = {str(one.task_id): one.details for one in checks if one.action == "coherence.warned"}
+    begun = {str(check.task_id) for check in checks if check.action == "task.began"}
+    warned = {str(check.task_id): check.details for check in checks if check.action == "coherence.warned"}
     return measure_coherence(state.goal.id, state.tasks, state.orientation.content, begun, warned)

@@ -57,11 +57,11 @@ class TaskResults:
     async def _complete(self, state: AgentState, task: WorkTask, result: TaskResult, verdict: AuditVerdict) -> None:
         learnings = [
             replace(
-                one,
-                tags=tuple(dict.fromkeys((*one.tags, task.skill_area.lower() or "general"))),
-                foreign_sources=one.foreign_sources | task.foreign_sources,
+                learning,
+                tags=tuple(dict.fromkeys((*learning.tags, task.skill_area.lower() or "general"))),
+                foreign_sources=learning.foreign_sources | task.foreign_sources,
             )
-            for one in result.learnings
+            for learning in result.learnings
         ]
         prepared = await self.store.knowledge.prepare(task.project_id, learnings)
         rests = {*task.rests_on, *result.rests_on}
@@ -80,8 +80,10 @@ class TaskResults:
             await self.store.log.put(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
             await self._note_reached(transaction, task, verdict.reached)
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
-            decided = DECISION_TRIGGER if any(one.type is ChunkType.DECISION for one in learnings) else ""
-            if due := [one for one in (rewrite_after_task(task, tasks, state.orientation.content), decided) if one]:
+            decided = DECISION_TRIGGER if any(learning.type is ChunkType.DECISION for learning in learnings) else ""
+            if due := [
+                trigger for trigger in (rewrite_after_task(task, tasks, state.orientation.content), decided) if trigger
+            ]:
                 await self.store.note_rewrite_due(transaction, state.project, *due)
             await self.memory.put_experience(transaction, experience, is_tainted=bool(task.foreign_sources))
         self.report_event("done", f"{task.title}: {result.outcome}")
@@ -132,8 +134,16 @@ class TaskResults:
         title = f"Research: {topic}"
         async with self.store.transaction() as transaction:
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
-            same = [one for one in tasks if one.title.casefold() == title.casefold() and one.goal_id == task.goal_id]
-            under_way = [one for one in same if one.status in _OPEN and not needs_task(tasks, one.id, task.id)]
+            same = [
+                candidate
+                for candidate in tasks
+                if candidate.title.casefold() == title.casefold() and candidate.goal_id == task.goal_id
+            ]
+            under_way = [
+                candidate
+                for candidate in same
+                if candidate.status in _OPEN and not needs_task(tasks, candidate.id, task.id)
+            ]
             if same and not under_way:
                 # It was researched before: another round would find no more.
                 await self._end_failed(transaction, task, f"{title} was done and did not help")
@@ -190,23 +200,25 @@ class TaskResults:
 
 def find_redone(tasks: Sequence[WorkTask], files: Sequence[TaskFile]) -> list[WorkTask]:
     """Return the finished tasks in doubt whose files were made anew. Pure."""
-    made = {one.path for one in files if one.is_made}
-    in_doubt = [one for one in tasks if one.status is TaskStatus.DONE and one.flagged_because]
-    return [one for one in in_doubt if made & {file.path for file in one.files if file.is_made}]
+    made = {file.path for file in files if file.is_made}
+    in_doubt = [task for task in tasks if task.status is TaskStatus.DONE and task.flagged_because]
+    return [task for task in in_doubt if made & {file.path for file in task.files if file.is_made}]
 
 
 def note_reached(page: Orientation, reached: Sequence[str], task_id: str) -> Orientation:
     """Return the page with these criteria marked as reached by a task, unless another showed it before. Pure."""
     criteria = tuple(
-        msgspec.structs.replace(one, reached_by=task_id) if one.text in reached and not one.reached_by else one
-        for one in page.success_criteria
+        msgspec.structs.replace(criterion, reached_by=task_id)
+        if criterion.text in reached and not criterion.reached_by
+        else criterion
+        for criterion in page.success_criteria
     )
     return msgspec.structs.replace(page, success_criteria=criteria)
 
 
 def needs_task(tasks: Sequence[WorkTask], task_id: str, needed_id: str) -> bool:
     """Whether a task is another one, or needs it over any number of steps. Pure."""
-    needs = {one.id: one.needs for one in tasks}
+    needs = {task.id: task.needs for task in tasks}
     seen: set[str] = set()
     waiting = [task_id]
     while waiting:

@@ -56,7 +56,7 @@ class ServerTools:
     async def _open(self, name: str, grants: Sequence[Grant]) -> None:
         server = self.open_server(name)
         self._servers.append(server)
-        offered = {PinnedTool(server.full_name(one), one.pin).grant_name: one for one in await server.offered()}
+        offered = {PinnedTool(server.full_name(tool), tool.pin).grant_name: tool for tool in await server.offered()}
         for grant in grants:
             if grant.name in offered:
                 self.tools.append(server.as_tool(offered[grant.name]))
@@ -81,14 +81,14 @@ async def grant_server_tools(store: ProjectStore, project: Project, name: str, s
     """Grant `SERVER.TOOL`, or all tools that SERVER offers now, each in its current form. Raises ToolError,
     NotFoundError."""
     offered = await server.offered()
-    chosen = [one for one in offered if name in (server.name, server.full_name(one))]
+    chosen = [offer for offer in offered if name in (server.name, server.full_name(offer))]
     if not chosen:
-        names = ", ".join(server.full_name(one) for one in offered[:20]) or "none"
+        names = ", ".join(server.full_name(offer) for offer in offered[:20]) or "none"
         raise NotFoundError(f"There is no tool {name[:120]!r}.", advice=f"It offers: {names}")
     async with store.transaction() as transaction:
         existing = await store.grants.of_project(project.id, transaction)
-        for one in chosen:
-            pinned = PinnedTool(server.full_name(one), one.pin)
+        for tool in chosen:
+            pinned = PinnedTool(server.full_name(tool), tool.pin)
             for old in existing:
                 if (old_pin := read_pin(old.name)) and old_pin.tool == pinned.tool:
                     await store.grants.revoke(transaction, old)

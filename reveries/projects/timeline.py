@@ -54,13 +54,13 @@ class TimelineEntry:
     """0: it is a task of the owner's, not a line of a document."""
 
 
-def build_timeline(found: ProjectFacts, tasks: Sequence[WorkTask], today: date) -> list[TimelineEntry]:
+def build_timeline(project_facts: ProjectFacts, tasks: Sequence[WorkTask], today: date) -> list[TimelineEntry]:
     """Return what is overdue, due within a week, and ahead, by day. What was called off is not in it."""
-    open_lines = {(fact.document, fact.line) for fact in found.facts if fact.kind is FactKind.OPEN}
+    open_lines = {(fact.document, fact.line) for fact in project_facts.facts if fact.kind is FactKind.OPEN}
     days = [
         fact
-        for fact in found.facts
-        if fact.day is not None and not fact.day.is_cancelled and not found.is_outdated(fact)
+        for fact in project_facts.facts
+        if fact.day is not None and not fact.day.is_cancelled and not project_facts.is_outdated(fact)
     ]
     entries = [
         TimelineEntry(due, fact.value, one_line(fact.text), fact.document, fact.line)
@@ -90,14 +90,14 @@ def _due_on(day: date, today: date) -> Due:
     return Due.DUE if day <= today + timedelta(days=DUE_DAYS) else Due.AHEAD
 
 
-def add_tables(found: ProjectFacts) -> list[TableSum]:
+def add_tables(project_facts: ProjectFacts) -> list[TableSum]:
     """Return the sums of tables, by document and currency. A row with several amounts, or one that says a total, is not
     added, and neither is what stands in running text or a list: there is no telling whether that belongs together. A
     sum with a refund that has no minus is not shown."""
     sums: list[TableSum] = []
-    for name, facts in groupby(found.facts, key=lambda fact: fact.document):
+    for name, facts in groupby(project_facts.facts, key=lambda fact: fact.document):
         amounts = [fact for fact in facts if fact.kind is FactKind.AMOUNT]
-        lines = found.documents[name].text.split("\n")
+        lines = project_facts.documents[name].text.split("\n")
         for rows in _rows_of_tables(name, lines):
             sums += _sums_of_rows(name, lines, [fact for fact in amounts if fact.line in rows])
     return sums

@@ -131,7 +131,7 @@ def read_texts(value: object) -> tuple[str, ...]:
         value = read_json(value, [value])
     if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
         return ()
-    return tuple(text for one in value if isinstance(one, str) and (text := plain(one).strip()))
+    return tuple(text for entry in value if isinstance(entry, str) and (text := plain(entry).strip()))
 
 
 def read_text(row: ForeignRow, name: str) -> str:
@@ -144,8 +144,8 @@ def read_text(row: ForeignRow, name: str) -> str:
 
 
 def _as_object(value: object) -> dict[str, Any]:
-    found = read_json(value, {}) if isinstance(value, str | bytes) else value
-    return dict(found) if isinstance(found, Mapping) else {}
+    read_value = read_json(value, {}) if isinstance(value, str | bytes) else value
+    return dict(read_value) if isinstance(read_value, Mapping) else {}
 
 
 def _without_nulls(row: ForeignRow) -> dict[str, Any]:

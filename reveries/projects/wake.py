@@ -41,37 +41,41 @@ async def wake_project(store: ProjectStore, project_id: str) -> AgentState:
 
 async def note_answers(store: ProjectStore, project_id: str) -> None:
     """Store each new answer as a chunk, once, and release tasks that waited only for it (V-75)."""
-    answered = [one for one in await store.questions.of_project(project_id) if _is_new_answer(one)]
+    answered = [question for question in await store.questions.of_project(project_id) if _is_new_answer(question)]
     if not answered:
         return
     # A yes to a call is no knowledge: it is a grant. Neither is the choice between two things that are known.
-    said = [one for one in answered if one.payload == _NO_PAYLOAD]
-    told = [one for one in said if CONFLICT_TAG not in one.context_tags or await says_something_else(store, one)]
-    chunks = [_answer_chunk(one) for one in told]
+    without_payload = [question for question in answered if question.payload == _NO_PAYLOAD]
+    to_store = [
+        question
+        for question in without_payload
+        if CONFLICT_TAG not in question.context_tags or await says_something_else(store, question)
+    ]
+    chunks = [_answer_chunk(question) for question in to_store]
     prepared = await store.knowledge.prepare(project_id, chunks)
     project = await store.find(project_id)
     async with store.transaction() as transaction:
         await store.knowledge.put(transaction, project_id, prepared)
-        for one in answered:
-            await store.questions.note(transaction, one.id)
-            if one.payload != _NO_PAYLOAD:
-                await store_approval(store, transaction, one)
-            if CONFLICT_TAG in one.context_tags:
-                await settle_by_answer(store, transaction, one)
-            if PREMISE_TAG in one.context_tags:
-                await _release_held_tasks(store, transaction, one)
+        for answer in answered:
+            await store.questions.note(transaction, answer.id)
+            if answer.payload != _NO_PAYLOAD:
+                await store_approval(store, transaction, answer)
+            if CONFLICT_TAG in answer.context_tags:
+                await settle_by_answer(store, transaction, answer)
+            if PREMISE_TAG in answer.context_tags:
+                await _release_held_tasks(store, transaction, answer)
         await store.tasks.release(transaction, project_id)
-        if triggers := _rewrite_triggers(answered, said):
+        if triggers := _rewrite_triggers(answered, without_payload):
             await store.note_rewrite_due(transaction, project, *triggers)
 
 
 async def _release_held_tasks(store: ProjectStore, transaction: Transaction, question: OwnerQuestion) -> None:
     """Apply the owner's answer after a premise fell: held tasks rest on what holds now and go on, or are dropped."""
-    chunks = {one.id: one for one in await store.knowledge.read(transaction, question.project_id)}
+    chunks = {chunk.id: chunk for chunk in await store.knowledge.read(transaction, question.project_id)}
     for task in await store.tasks.of_project(question.project_id, transaction):
         if task.id in question.context_tags and (is_dropping(question.answer) or is_no(question.answer)):
             # Finished, and good as it is: what it was made from does not matter any more.
-            made = tuple(one for one in task.files if one.is_made)
+            made = tuple(file for file in task.files if file.is_made)
             await store.tasks.settle_doubt(transaction, replace(task, files=made))
         if task.id not in question.blocks:
             continue
@@ -83,18 +87,18 @@ async def _release_held_tasks(store: ProjectStore, transaction: Transaction, que
             await store.tasks.end(transaction, replace(task, rests_on=bases), TaskStatus.DROPPED, outcome=outcome)
 
 
-def _rewrite_triggers(answered: Sequence[OwnerQuestion], said: Sequence[OwnerQuestion]) -> list[str]:
+def _rewrite_triggers(answered: Sequence[OwnerQuestion], without_payload: Sequence[OwnerQuestion]) -> list[str]:
     """Return every rewrite trigger that new answers cause. Pure."""
-    tags = {tag for one in answered if not one.answered_by for tag in one.context_tags}
+    tags = {tag for question in answered if not question.answered_by for tag in question.context_tags}
     triggers = [tag for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG) if tag in tags]
     if PREMISE_TAG in tags and CRITERION_TAG not in tags:
         triggers.append(SETTLED_TRIGGER)
-    return [*triggers, *filter(None, [rewrite_after_answers(said)])]
+    return [*triggers, *filter(None, [rewrite_after_answers(without_payload)])]
 
 
 def has_new_answers(questions: Sequence[OwnerQuestion]) -> bool:
     """Whether there are answers that `note_answers` has not processed yet. Pure."""
-    return any(_is_new_answer(one) for one in questions)
+    return any(_is_new_answer(question) for question in questions)
 
 
 def _is_new_answer(question: OwnerQuestion) -> bool:
@@ -128,11 +132,13 @@ def state_of(
     now: float,
 ) -> AgentState:
     """Compute the state from these rows. Pure."""
-    goal = next((one for one in goals if one.state == "active"), None)
-    pending = next((one for one in goals if one.state == "pending"), None)
+    goal = next((active for active in goals if active.state == "active"), None)
+    pending = next((waiting for waiting in goals if waiting.state == "pending"), None)
     done = frozenset(task.id for task in tasks if task.status is TaskStatus.DONE)
     # Where a success criterion is hit the owner decides first how to go on: nothing can be done until then.
-    is_stopped = any(CRITERION_TAG in one.context_tags for one in questions if one.status is QuestionStatus.OPEN)
+    is_stopped = any(
+        CRITERION_TAG in question.context_tags for question in questions if question.status is QuestionStatus.OPEN
+    )
     ready = [] if is_stopped else [task for task in tasks if _is_for_mind(task, now)]
     queue = in_order(ready, orientation.content, goal.id if goal else None, done, activities, now)
     status, message = _agent_status(goal, orientation, queue, tasks, questions)
@@ -167,11 +173,11 @@ def _agent_status(
         return AgentStatus.WAITING, "It has no goal yet."
     if queue:
         return AgentStatus.READY, ""
-    open_questions = [one for one in questions if one.status is QuestionStatus.OPEN]
+    open_questions = [question for question in questions if question.status is QuestionStatus.OPEN]
     blocked = [task for task in tasks if task.status is TaskStatus.BLOCKED]
     # A doubt that nobody has verified holds nothing up.
-    decisions = [one for one in open_questions if one.kind is QuestionKind.DECISION]
-    is_decided_by_owner = any(DOUBT_TAG not in one.context_tags for one in decisions)
+    decisions = [question for question in open_questions if question.kind is QuestionKind.DECISION]
+    is_decided_by_owner = any(DOUBT_TAG not in decision.context_tags for decision in decisions)
     is_waited_for = any(task.blocked_by for task in blocked)
     if open_questions and (is_waited_for or not tasks or is_decided_by_owner):
         return AgentStatus.WAITING, say_waiting(len(open_questions))
@@ -179,10 +185,10 @@ def _agent_status(
         return AgentStatus.WAITING, f"A program outside works on “{begun[0]}”."
     if blocked:
         # V-42 of the silences: only blocked dependencies, and no question that would release one.
-        return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{one.title} ({_why_blocked(one)})" for one in blocked)
+        return AgentStatus.ERROR, "deadlocked: " + "; ".join(f"{task.title} ({_why_blocked(task)})" for task in blocked)
     if tasks and orientation.content.current_phase is Phase.COMPLETE:
         return AgentStatus.COMPLETE, ""
-    if any(INTAKE_TAG in one.context_tags for one in open_questions):
+    if any(INTAKE_TAG in question.context_tags for question in open_questions):
         # Nothing is left to do, and no further plan is made before the questions of the last one are answered.
         return AgentStatus.WAITING, say_waiting(len(open_questions))
     return AgentStatus.READY, ""

@@ -60,13 +60,13 @@ def read_wish(
         return None
     # The vocabulary of one language is enough: "due" is no word of the others.
     spans = [*day_spans, *((verb.start, verb.end) for verb in verbs)]
-    found = _find_task(_content(words, spans), projects, tasks)
-    return Wish(found[0], actions.pop(), found[1], due=due) if found is not None else None
+    match = _find_task(_content(words, spans), projects, tasks)
+    return Wish(match[0], actions.pop(), match[1], due=due) if match is not None else None
 
 
 def _verbs(words: str) -> list[_Verb]:
     """Return the longest words of the vocabulary at each place."""
-    found = [
+    verbs = [
         _Verb(action, language, match.start(), match.end())
         for language, table in _LANGUAGES.items()
         for action in TASK_ACTIONS
@@ -74,10 +74,10 @@ def _verbs(words: str) -> list[_Verb]:
     ]
     return [
         verb
-        for verb in found
+        for verb in verbs
         if not any(
             other.start <= verb.start and verb.end <= other.end and other.end - other.start > verb.end - verb.start
-            for other in found
+            for other in verbs
         )
     ]
 

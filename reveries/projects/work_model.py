@@ -82,8 +82,8 @@ class WorkModel:
         names = self.candidates or (self.model.name,)
         await self.ledger.require_room(
             [
-                PlannedCall(role, one, self.find_price(one), prompt_tokens, answer_tokens, self.project_id)
-                for one in names
+                PlannedCall(role, name, self.find_price(name), prompt_tokens, answer_tokens, self.project_id)
+                for name in names
             ]
         )
 

@@ -46,8 +46,8 @@ class FileText:
 
 def find_made_files(before: Sequence[FolderFile], after: Sequence[FolderFile]) -> list[str]:
     """Return the paths that are new or changed."""
-    known = {one.path: (one.size_bytes, one.changed_at) for one in before}
-    return [one.path for one in after if known.get(one.path) != (one.size_bytes, one.changed_at)]
+    before_by_path = {file.path: (file.size_bytes, file.changed_at) for file in before}
+    return [file.path for file in after if before_by_path.get(file.path) != (file.size_bytes, file.changed_at)]
 
 
 def is_prose(path: str) -> bool:

@@ -38,8 +38,8 @@ async def judge_doubtful(store: ProjectStore, model: WorkModel, project_id: str)
     """Let a capable model judge the pairs that no rule is sure of; return how many contradict each other."""
     if model.tier is not Tier.CAPABLE:
         return 0
-    found = await store.read_facts(project_id)
-    pairs = found.doubtful[:_MOST_PAIRS]
+    project_facts = await store.read_facts(project_id)
+    pairs = project_facts.doubtful[:_MOST_PAIRS]
     if not pairs:
         return 0
     text = prompt("judge_near_pairs", pairs=_say_pairs(pairs))
@@ -48,7 +48,7 @@ async def judge_doubtful(store: ProjectStore, model: WorkModel, project_id: str)
     )
     if answer is None:
         return 0
-    decisions = read_judgement(found, pairs, answer, model.model.name)
+    decisions = read_judgement(project_facts, pairs, answer, model.model.name)
     confirmed = sum(decision.state is DecisionState.CONFIRMED for decision in decisions)
     async with store.transaction() as transaction:
         for decision in decisions:
@@ -59,7 +59,7 @@ async def judge_doubtful(store: ProjectStore, model: WorkModel, project_id: str)
 
 
 def read_judgement(
-    found: ProjectFacts, pairs: Sequence[FactConflict], answer: JudgedPairs, model: str
+    project_facts: ProjectFacts, pairs: Sequence[FactConflict], answer: JudgedPairs, model: str
 ) -> list[NewDecision]:
     """Return what a model's answer decides of `pairs`. One that it left out, could not tell or quoted wrongly is not
     asked about again while its lines are unchanged. Pure."""
@@ -70,7 +70,7 @@ def read_judgement(
         is_confirmed = judged is not None and judged.verdict == "contradict" and _are_quoted(pair, judged)
         state = DecisionState.CONFIRMED if is_confirmed else DecisionState.DENIED
         why = one_line(judged.why, _LINE_CHARS) if judged is not None else ""
-        rests_on, sources = found.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
+        rests_on, sources = project_facts.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
         decisions.append(NewDecision(pair, state, DecidedBy.MODEL, why, model, rests_on, sources))
     return decisions
 

@@ -131,8 +131,8 @@ class FactsTools(ToolGroup):
     @offer_tool("The lines of the notes that answer a question, or that they do not say it.")
     async def ask_notes(self, given: QuestionToNotes, _: ToolCaller) -> NoteAnswersOut:
         project = await self.store.find(given.project_id)
-        found = await self.store.read_facts(project.id)
-        answered = await asyncio.to_thread(answer_from_notes, found, given.question, self._today)
+        project_facts = await self.store.read_facts(project.id)
+        answered = await asyncio.to_thread(answer_from_notes, project_facts, given.question, self._today)
         return NoteAnswersOut(
             project.name,
             answered.verdict.value,

@@ -21,10 +21,10 @@ def folder_access(state: AgentState) -> FolderAccess | None:
 async def list_folder_files(worker: Worker) -> list[FolderFile]:
     """Return the files of a folder; empty if it cannot be read."""
     try:
-        found = await worker.call("list_files", {"suffixes": [""]})
+        listing = await worker.call("list_files", {"suffixes": [""]})
     except ToolError:
         return []
-    return [FolderFile(*one) for one in found["files"]]
+    return [FolderFile(*file) for file in listing["files"]]
 
 
 async def list_files_once(sandbox: Sandbox, access: FolderAccess) -> list[FolderFile]:

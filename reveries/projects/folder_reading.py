@@ -70,13 +70,13 @@ class NoteListing:
         """Return which of `paths` the folder does not have; none that lies where nothing could be looked at."""
         if "" in self.unseen:
             return set()
-        absent = paths - {one.path for one in self.files}
+        absent = paths - {file.path for file in self.files}
         return {path for path in absent if not any(path.startswith(f"{folder}/") for folder in self.unseen)}
 
     @property
     def newest(self) -> Sequence[NoteFile]:
         """The notes that are read, the newest first."""
-        return sorted(self.files, key=lambda one: (-one.changed_at, one.path))[:_MOST_NOTES]
+        return sorted(self.files, key=lambda note: (-note.changed_at, note.path))[:_MOST_NOTES]
 
 
 @dataclass(slots=True)
@@ -95,11 +95,11 @@ class ReadNotes:
 
     def find_due(self, listing: NoteListing) -> list[NoteFile]:
         """Return the notes to be read, the newest first."""
-        return [one for one in listing.newest if self.versions.get(one.path) != one]
+        return [note for note in listing.newest if self.versions.get(note.path) != note]
 
     def note(self, batch: Sequence[NoteFile]) -> None:
         """Note that these were read, or cannot be."""
-        self.versions |= {one.path: one for one in batch}
+        self.versions |= {note.path: note for note in batch}
 
     def drop(self, paths: Set[str]) -> None:
         """Let these notes be read again."""
@@ -218,8 +218,8 @@ async def _store_notes(
 
 async def list_notes(worker: Worker) -> NoteListing:
     """Return the notes of the worker's folder. Raises ToolError."""
-    found = await worker.call("list_files", {"suffixes": _SUFFIXES}, _LISTING_SECONDS)
-    return NoteListing([NoteFile(*one) for one in found["files"] if is_note(one[0])], found["unseen"])
+    listed = await worker.call("list_files", {"suffixes": _SUFFIXES}, _LISTING_SECONDS)
+    return NoteListing([NoteFile(*file) for file in listed["files"] if is_note(file[0])], listed["unseen"])
 
 
 async def _read_note(worker: Worker, note: NoteFile, document: Document, now: float) -> DocumentVersion | str:

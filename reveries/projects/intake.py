@@ -34,13 +34,17 @@ def answer_with_goal(goal: str, frame: GoalFrame) -> list[SaidWithGoal]:
     other answer. Pure."""
     asked = criteria_question(goal)
     context = asked.context
-    said = [
-        (asked.question, asked.context_tags, "\n".join(" ".join(one.split()) for one in frame.success_criteria)),
+    answers = [
+        (
+            asked.question,
+            asked.context_tags,
+            "\n".join(" ".join(criterion.split()) for criterion in frame.success_criteria),
+        ),
         ("By when?", (CONSTRAINTS_TAG,), frame.timeline),
         ("What else counts for it?", ("context",), frame.context),
     ]
     return [
         SaidWithGoal(NewQuestion(question, context=context, context_tags=(*tags, GIVEN_TAG)), answer.strip())
-        for question, tags, answer in said
+        for question, tags, answer in answers
         if answer.strip()
     ]

@@ -54,7 +54,7 @@ async def keep_order(store: ProjectStore, project: Project, before: ProjectFacts
 
 
 async def _flag_accepted(
-    store: ProjectStore, transaction: Transaction, project: Project, found: ProjectFacts
+    store: ProjectStore, transaction: Transaction, project: Project, project_facts: ProjectFacts
 ) -> list[str]:
     """Flag the open tasks whose line in the notes changed since the owner accepted it; return their titles."""
     tasks = {task.id: task for task in await store.tasks.of_project(project.id, transaction)}
@@ -63,7 +63,7 @@ async def _flag_accepted(
         task = tasks.get(proposal.task_id or "")
         if proposal.state is not ProposalState.ACCEPTED or task is None or task.flagged_because:
             continue
-        document = found.documents.get(proposal.document)
+        document = project_facts.documents.get(proposal.document)
         is_there = document is not None and proposal.source_line in " ".join(document.text.split())
         if not is_there and task.status not in (TaskStatus.DONE, TaskStatus.DROPPED):
             why = f"{proposal.document} no longer says “{proposal.source_line}”"

@@ -35,12 +35,14 @@ def gather_material(
     orientation: Orientation, log: Sequence[WorkLogEntry], chunks: Sequence[Chunk], *, chars: int
 ) -> Material:
     """Gather the material; `chunks` are given best first, and those that do not fit are left out."""
-    known, names = list_chunks(chunks, int(chars * KNOWLEDGE_SHARE))
+    known_text, names = list_chunks(chunks, int(chars * KNOWLEDGE_SHARE))
     return Material(
         orientation=describe_orientation(orientation)[: int(chars * ORIENTATION_SHARE)],
-        lately="\n".join(f"- {describe_entry(one)}" for one in log if not one.is_foreign)[: int(chars * LOG_SHARE)]
+        lately="\n".join(f"- {describe_entry(entry)}" for entry in log if not entry.is_foreign)[
+            : int(chars * LOG_SHARE)
+        ]
         or "nothing yet",
-        known=known,
+        known=known_text,
         names=names,
     )
 
@@ -98,7 +100,7 @@ def describe_orientation(orientation: Orientation) -> str:
     parts = [
         describe_purpose(orientation),
         f"phase: {orientation.current_phase.value}",
-        _listed("areas", [f"{one.skill} ({one.status})" for one in orientation.skill_map]),
+        _listed("areas", [f"{node.skill} ({node.status})" for node in orientation.skill_map]),
         _listed("priorities", orientation.active_priorities),
     ]
     return "\n".join(part for part in parts if part)
@@ -106,8 +108,14 @@ def describe_orientation(orientation: Orientation) -> str:
 
 def describe_purpose(orientation: Orientation) -> str:
     """Format what of an orientation each task must know: what is to be reached, what limits it, what was decided."""
-    criteria = [one.text + _flag(one.flagged_because) + _reached(one) for one in orientation.success_criteria]
-    decided = [f"{one.decision}: {one.reasoning}{_flag(one.flagged_because)}" for one in orientation.key_decisions]
+    criteria = [
+        criterion.text + _flag(criterion.flagged_because) + _reached(criterion)
+        for criterion in orientation.success_criteria
+    ]
+    decided = [
+        f"{decision.decision}: {decision.reasoning}{_flag(decision.flagged_because)}"
+        for decision in orientation.key_decisions
+    ]
     parts = [
         orientation.vision_summary or "nothing is written down yet",
         _listed("criteria", criteria),
@@ -120,11 +128,11 @@ def describe_purpose(orientation: Orientation) -> str:
 def describe_tasks(tasks: Sequence[WorkTask]) -> str:
     """Format tasks, one per line, finished ones with their outcome."""
     lines = [
-        f"- {one.title} ({one.skill_area or 'general'}, {one.status.value})"
-        + (f" (IN DOUBT: it {one.flagged_because})" if one.flagged_because else "")
-        + (f": {one_line(one.outcome, 200)}" if one.status is TaskStatus.DONE else "")
-        for one in tasks
-        if one.status is not TaskStatus.DROPPED
+        f"- {task.title} ({task.skill_area or 'general'}, {task.status.value})"
+        + (f" (IN DOUBT: it {task.flagged_because})" if task.flagged_because else "")
+        + (f": {one_line(task.outcome, 200)}" if task.status is TaskStatus.DONE else "")
+        for task in tasks
+        if task.status is not TaskStatus.DROPPED
     ]
     return "\n".join(lines) or "none yet"
 

@@ -59,7 +59,7 @@ class QuestionStore:
             read_row(
                 OwnerQuestion,
                 row,
-                blocks=tuple(one["task_id"] for one in blocks if one["question_id"] == row["id"]),
+                blocks=tuple(block["task_id"] for block in blocks if block["question_id"] == row["id"]),
             )
             for row in await (source or self._database).rows("projects.questions", named)
         ]

@@ -57,23 +57,23 @@ def gather_step_material(
     state: AgentState,
     task: WorkTask,
     chunks: Sequence[Chunk],
-    found: Sequence[Chunk],
+    matches: Sequence[Chunk],
     files: Sequence[FolderFile],
     *,
     owner: str,
     chars: int,
     past_steps: Sequence[WorkStep] = (),
 ) -> StepMaterial:
-    """Gather the material. `chunks`: all that the project knows; `found`: what a search for the task brought, best
+    """Gather the material. `chunks`: all that the project knows; `matches`: what a search for the task brought, best
     first; `chars`: what fits the context; `past_steps`: the calls of the try before this one."""
     basis = order_basis(state, task, chunks)
-    basis_ids = {one.id for one in basis}
-    other = [one for one in complete_found(found, chunks) if one.id not in basis_ids]
+    basis_ids = {chunk.id for chunk in basis}
+    other = [chunk for chunk in complete_found(matches, chunks) if chunk.id not in basis_ids]
     room = int(chars * KNOWLEDGE_SHARE)
-    known, names = list_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
-    left = min(_MOST_OTHER_CHARS, room - len(known))
+    basis_text, names = list_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
+    left = min(_MOST_OTHER_CHARS, room - len(basis_text))
     more, more_names = list_chunks(other, left, len(names) + 1, most_chunk_chars=_OTHER_CHUNK_CHARS)
-    parts = [text for text, named in ((known, names), (more, more_names)) if named]
+    parts = [text for text, named in ((basis_text, names), (more, more_names)) if named]
     return StepMaterial(
         orientation=describe_purpose(state.orientation.content)[: int(chars * ORIENTATION_SHARE)],
         files=list_files(files),
@@ -84,28 +84,28 @@ def gather_step_material(
     )
 
 
-def complete_found(found: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
+def complete_found(matches: Sequence[Chunk], chunks: Sequence[Chunk]) -> list[Chunk]:
     """Return what a search found, best first, then all else that is known, oldest first: of a small folder all fits,
     also a text that shares neither words nor language with what was searched for. Past pages are left out."""
-    rest = sorted(chunks, key=lambda one: (one.created_at, one.id))
-    usable = [one for one in (*found, *rest) if one.stands and ARCHIVE_TAG not in one.tags]
-    return list({one.id: one for one in usable}.values())
+    rest = sorted(chunks, key=lambda chunk: (chunk.created_at, chunk.id))
+    usable = [chunk for chunk in (*matches, *rest) if chunk.stands and ARCHIVE_TAG not in chunk.tags]
+    return list({chunk.id: chunk for chunk in usable}.values())
 
 
 def order_basis(state: AgentState, task: WorkTask, chunks: Sequence[Chunk]) -> list[Chunk]:
     """Return what must stand before the model: what the task rests on, what the tasks learned that it depends on, and
     all that the owner answered; each part oldest first."""
-    standing = sorted((one for one in chunks if one.stands), key=lambda one: (one.created_at, one.id))
-    by_id = {one.id: one for one in standing}
+    standing = sorted((chunk for chunk in chunks if chunk.stands), key=lambda chunk: (chunk.created_at, chunk.id))
+    by_id = {chunk.id: chunk for chunk in standing}
     rests = [by_id[name] for name in task.rests_on if name in by_id]
-    learned = [one for one in standing if one.task_id in task.needs]
-    answers = [one for one in standing if "user_answer" in one.tags]
-    return list({one.id: one for one in (*rests, *learned, *answers)}.values())
+    learned = [chunk for chunk in standing if chunk.task_id in task.needs]
+    answers = [chunk for chunk in standing if "user_answer" in chunk.tags]
+    return list({chunk.id: chunk for chunk in (*rests, *learned, *answers)}.values())
 
 
 def list_files(files: Sequence[FolderFile]) -> str:
     """List the files of the folder by path, with their sizes; empty without any."""
-    lines = [f"{one.path} ({one.size_bytes:,} bytes)" for one in sorted(files, key=lambda one: one.path)]
+    lines = [f"{file.path} ({file.size_bytes:,} bytes)" for file in sorted(files, key=lambda file: file.path)]
     kept, left = list[str](), _MOST_FILE_CHARS
     for line in lines[:_MOST_LISTED_FILES]:
         left -= len(line) + 3
@@ -118,9 +118,9 @@ def list_files(files: Sequence[FolderFile]) -> str:
 
 def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
     """What the tasks brought that it depends on, to the end, and the other finished tasks in a line each."""
-    needed = [one for one in state.tasks if one.id in task.needs and one.status is TaskStatus.DONE]
-    done = [one for one in state.tasks if one.status is TaskStatus.DONE and one.id not in task.needs]
-    lines = [f"- {one.title}: {one_line(one.outcome, _MOST_OUTCOME_CHARS)}" for one in needed]
+    needed = [other for other in state.tasks if other.id in task.needs and other.status is TaskStatus.DONE]
+    done = [other for other in state.tasks if other.status is TaskStatus.DONE and other.id not in task.needs]
+    lines = [f"- {other.title}: {one_line(other.outcome, _MOST_OUTCOME_CHARS)}" for other in needed]
     if done:
         lines.append(describe_tasks(done[-_OTHER_TASKS:]))
     return "\n".join(lines)
@@ -128,9 +128,9 @@ def _describe_tasks_before(state: AgentState, task: WorkTask) -> str:
 
 def pick_past_steps(steps: Sequence[WorkStep], task: WorkTask) -> list[WorkStep]:
     """Return the tool calls of the last try before the current one, oldest first, of a task whose last try failed."""
-    past = [one for one in steps if one.reach and one.attempt < task.tries and task.failure]
-    last = max((one.attempt for one in past), default=0)
-    return [one for one in past if one.attempt == last][-_PAST_CALLS:]
+    past = [step for step in steps if step.reach and step.attempt < task.tries and task.failure]
+    last = max((step.attempt for step in past), default=0)
+    return [step for step in past if step.attempt == last][-_PAST_CALLS:]
 
 
 def _describe_failure(state: AgentState, task: WorkTask, owner: str, past_steps: Sequence[WorkStep]) -> str:
@@ -138,10 +138,10 @@ def _describe_failure(state: AgentState, task: WorkTask, owner: str, past_steps:
     text = f"An earlier try failed: {task.failure}\nWhat it made still lies in the folder.\n" if task.failure else ""
     if past_steps:
         lines = [
-            f"{one.tool} {one_line(one.arguments, _PAST_CALL_CHARS)}: {one_line(one.result, _PAST_CALL_CHARS)}"
-            for one in past_steps
+            f"{step.tool} {one_line(step.arguments, _PAST_CALL_CHARS)}: {one_line(step.result, _PAST_CALL_CHARS)}"
+            for step in past_steps
         ]
         text += f"It did this:\n{fence(lines)}\n"
-    for one in own_answers(state.questions, task.id)[-_ANSWERS:]:
-        text += f"{owner} was asked “{one_line(one.question, 300)}” and said: “{one_line(one.answer)}”\n"
+    for question in own_answers(state.questions, task.id)[-_ANSWERS:]:
+        text += f"{owner} was asked “{one_line(question.question, 300)}” and said: “{one_line(question.answer)}”\n"
     return text

@@ -92,18 +92,22 @@ class ProjectStore:
 
     async def is_active(self, project_id: str) -> bool:
         """Whether the project is active: neither paused nor archived."""
-        return any(one.id == project_id and one.state == "active" for one in await self.projects())
+        return any(project.id == project_id and project.state == "active" for project in await self.projects())
 
     async def find(self, name: str) -> Project:
         """Find a project by id, name or unique id prefix. Raises NotFoundError."""
-        every = await self.projects()
-        exact = [one for one in every if one.id == name]
-        named = [one for one in every if one.name.casefold() == name.strip().casefold()]
-        found = exact or named or [one for one in every if len(name) >= _SHORTEST_ID_CHARS and one.id.startswith(name)]
-        if len(found) == 1:
-            return found[0]
-        there = ", ".join(one.name for one in every if one.state != "archived") or "none yet"
-        raise NotFoundError(f"There is no project {name[:80]!r}.", advice=f"There are: {there}.")
+        projects = await self.projects()
+        exact = [project for project in projects if project.id == name]
+        named = [project for project in projects if project.name.casefold() == name.strip().casefold()]
+        matches = (
+            exact
+            or named
+            or [project for project in projects if len(name) >= _SHORTEST_ID_CHARS and project.id.startswith(name)]
+        )
+        if len(matches) == 1:
+            return matches[0]
+        names = ", ".join(project.name for project in projects if project.state != "archived") or "none yet"
+        raise NotFoundError(f"There is no project {name[:80]!r}.", advice=f"There are: {names}.")
 
     async def goals(self, project_id: str, source: Reader | None = None) -> list[Goal]:
         """Oldest first."""
@@ -144,10 +148,12 @@ class ProjectStore:
             raise UsageError(
                 f"A project's name has 1 to {LONGEST_NAME_CHARS} characters.", advice="reveries project new Piano"
             )
-        there = await self.projects()
-        if any(one.name.casefold() == name.casefold() for one in there):
+        projects = await self.projects()
+        if any(project.name.casefold() == name.casefold() for project in projects):
             raise UsageError(f"There is a project {name} already.", advice="Choose another name for the new one.")
-        is_beginning = len(name) >= _SHORTEST_ID_CHARS and any(one.id.startswith(name.lower()) for one in there)
+        is_beginning = len(name) >= _SHORTEST_ID_CHARS and any(
+            project.id.startswith(name.lower()) for project in projects
+        )
         if is_beginning or _ID.fullmatch(name.lower()):
             raise UsageError(f"{name} reads like an id of a project.", advice="Choose another name for the new one.")
         async with self._database.transaction() as transaction:
@@ -188,9 +194,9 @@ class ProjectStore:
                 goal = await self._put_goal(transaction, project, text, dollars_limit or None)
             else:
                 goal = await self._limit_goal(transaction, project, same, dollars_limit)
-            for one in said:
-                asked_id = await self.questions.put(transaction, project.id, one.question)
-                answered = {"id": asked_id, "answer": one.answer, "now": self.now, "program": ""}
+            for statement in said:
+                asked_id = await self.questions.put(transaction, project.id, statement.question)
+                answered = {"id": asked_id, "answer": statement.answer, "now": self.now, "program": ""}
                 await transaction.run("projects.answer_question", answered | {"foreign_sources": "[]"})
             await self.rests.clear(transaction, project.id)
         return goal
@@ -199,15 +205,15 @@ class ProjectStore:
         """Return the goal with this text that is pending, or that the project still works on."""
         is_reached = (await self.orientation(project.id, transaction)).content.current_phase is Phase.COMPLETE
         at_work = ("pending",) if is_reached else ("pending", "active")
-        there = [one for one in await self.goals(project.id, transaction) if one.state in at_work]
-        return next((one for one in there if one.text.split() == text.split()), None)
+        goals = [goal for goal in await self.goals(project.id, transaction) if goal.state in at_work]
+        return next((goal for goal in goals if goal.text.split() == text.split()), None)
 
     async def _put_goal(
         self, transaction: Transaction, project: Project, text: str, dollars_limit: float | None
     ) -> Goal:
         """Store a goal instead of a pending one; it applies at once if none does."""
         await transaction.run("projects.drop_pending_goals", {"project_id": project.id})
-        active = [one for one in await self.goals(project.id, transaction) if one.state == "active"]
+        active = [goal for goal in await self.goals(project.id, transaction) if goal.state == "active"]
         goal_id, state = self._new_id(), "pending" if active else "active"
         row = {"id": goal_id, "project_id": project.id, "text": text, "state": state, "now": self.now}
         row |= {"applied_at": None if active else self.now, "dollars_limit": dollars_limit}
@@ -246,7 +252,7 @@ class ProjectStore:
     async def revert_orientation(self, project: Project, version: int) -> None:
         """Make an earlier version the newest. Raises NotFoundError."""
         versions = await self.orientations(project.id)
-        wanted = next((one for one in versions if one.version == version), None)
+        wanted = next((entry for entry in versions if entry.version == version), None)
         if wanted is None:
             raise NotFoundError(
                 f"There is no version {version}.", advice=f"There are 1 to {versions[0].version}: orientation history"

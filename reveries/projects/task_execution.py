@@ -98,9 +98,9 @@ class SourcedSearch:
             task.project_id, query, limit, filters, session_id=self.session_id
         )
         # What a newer chunk replaces is no ground to stand on.
-        found = [one.chunk for one in chunks if one.chunk.stands]
-        self.seen_sources.update(*(chunk.foreign_sources for chunk in found))
-        return found
+        chunks_found = [match.chunk for match in chunks if match.chunk.stands]
+        self.seen_sources.update(*(chunk.foreign_sources for chunk in chunks_found))
+        return chunks_found
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,8 @@ async def execute_freely(place: Workplace, task: WorkTask, audit: Audit) -> Task
     tools = place.tools
     assert tools is not None
     place.seen_sources.update(place.state.orientation.foreign_sources)
-    for one in own_answers(place.state.questions, task.id):
-        place.seen_sources.update(one.foreign_sources)
+    for question in own_answers(place.state.questions, task.id):
+        place.seen_sources.update(question.foreign_sources)
     material = await _gather_material(place, task, tools)
     tools.names |= material.names
     kind = answer_type(tools.tools, FinishStep)
@@ -219,16 +219,16 @@ class _Review:
 
 
 async def _gather_material(place: Workplace, task: WorkTask, tools: TaskTools) -> StepMaterial:
-    found = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
+    matches = await place.search.find(task, f"{task.title}. {task.description}", _FOUND)
     chunks = await place.store.knowledge.of_project(task.project_id)
     past_steps = pick_past_steps(await place.store.tasks.steps_of(task.id), task)
-    place.seen_sources.update(*(one.foreign_sources for one in past_steps))
+    place.seen_sources.update(*(step.foreign_sources for step in past_steps))
     material = gather_step_material(
-        place.state, task, chunks, found, await tools.list_folder(), owner=place.model.owner,
+        place.state, task, chunks, matches, await tools.list_folder(), owner=place.model.owner,
         chars=place.model.context_chars, past_steps=past_steps,
     )  # fmt: skip
     shown = set(material.names.values())
-    place.seen_sources.update(*(one.foreign_sources for one in chunks if one.id in shown))
+    place.seen_sources.update(*(chunk.foreign_sources for chunk in chunks if chunk.id in shown))
     return material
 
 
@@ -262,7 +262,7 @@ def finish(
     return TaskResult(
         status=status,
         outcome=step.outcome.strip(),
-        learnings=tuple(_new_chunk(task, one, ids) for one in step.learnings),
+        learnings=tuple(_new_chunk(task, learning, ids) for learning in step.learnings),
         rests_on=rests,
         question=question,
         topic=step.topic.strip(),
@@ -277,9 +277,9 @@ def finish(
 
 def _quotes(learnings: Sequence[Learning], ids: Mapping[str, str]) -> tuple[QuotedChunk, ...]:
     return tuple(
-        QuotedChunk(ids.get(one.rests_on[0], one.rests_on[0]) if one.rests_on else "", one.quote)
-        for one in learnings
-        if one.quote.strip()
+        QuotedChunk(ids.get(learning.rests_on[0], learning.rests_on[0]) if learning.rests_on else "", learning.quote)
+        for learning in learnings
+        if learning.quote.strip()
     )
 
 
@@ -296,5 +296,7 @@ def _new_chunk(task: WorkTask, learning: Learning, ids: Mapping[str, str]) -> Ne
         tags=tuple(tag.lower() for tag in (*learning.tags, task.skill_area) if tag),
         rests_on=rests,
         task_id=task.id,
-        related_to=tuple((ids[one.to], RelationType(one.type)) for one in learning.relations if one.to in ids),
+        related_to=tuple(
+            (ids[relation.to], RelationType(relation.type)) for relation in learning.relations if relation.to in ids
+        ),
     )

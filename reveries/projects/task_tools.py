@@ -130,11 +130,11 @@ class TaskTools:
         self._worker = open_folder_worker(self.services.sandbox, self.folder) if self.folder is not None else None
         if self.servers is not None and gates.is_enforced(ToolGate.RESULT):
             self.sources |= self.servers.sources
-        every = [replace(tool, run=self._record_calls(tool)) for tool in self._build_tools()]
+        built = [replace(tool, run=self._record_calls(tool)) for tool in self._build_tools()]
         allowed = frozenset(self._list_allowed_names())
-        self.tools = [tool for tool in every if tool.name in allowed]
+        self.tools = [tool for tool in built if tool.name in allowed]
         """The tools that the work role may call in this project."""
-        self._registry = ToolRegistry(every, {WORK_ROLE: allowed & {tool.name for tool in every}}, self._permit)
+        self._registry = ToolRegistry(built, {WORK_ROLE: allowed & {tool.name for tool in built}}, self._permit)
 
     async def call(self, name: str, arguments: Mapping[str, object], is_unknown: bool = False) -> ToolResult:
         """Call a tool as the work role. Raises what the registry raises."""
@@ -146,14 +146,14 @@ class TaskTools:
     async def earlier_calls(self) -> list[CallRecord]:
         """Return the calls of this attempt before it was interrupted or waited for an approval, and those of earlier
         attempts whose outcome is unknown and that must not be repeated."""
-        steps = [one for one in await self.store.tasks.steps_of(self.task.id) if one.reach]
+        steps = [step for step in await self.store.tasks.steps_of(self.task.id) if step.reach]
         since = self.task.try_began_at if self.task.try_began_at is not None else math.inf
         relevant = [
-            one
-            for number, one in enumerate(steps)
-            if one.began_at >= since or (self._is_in_doubt(one) and not _succeeded_later(one, steps[number + 1 :]))
+            step
+            for number, step in enumerate(steps)
+            if step.began_at >= since or (self._is_in_doubt(step) and not _succeeded_later(step, steps[number + 1 :]))
         ]
-        return [await self._replay(one) for one in relevant]
+        return [await self._replay(step) for step in relevant]
 
     def _is_in_doubt(self, step: WorkStep) -> bool:
         is_repeatable = any(tool.name == step.tool and tool.is_repeatable for tool in self.tools)
@@ -177,7 +177,7 @@ class TaskTools:
     async def find(self, pattern: str) -> list[str]:
         """Return the paths that match a pattern, for code rather than the model. Raises ToolError."""
         assert self._worker is not None
-        return [str(one["path"]) for one in await self._worker.call("find", {"pattern": pattern})]
+        return [str(match["path"]) for match in await self._worker.call("find", {"pattern": pattern})]
 
     async def list_notes(self) -> NoteListing:
         """Return the notes in the folder, for code rather than the model. Raises ToolError."""
@@ -222,7 +222,7 @@ class TaskTools:
         """Return what this attempt made in the folder, and what of it was used, with hashes."""
         now = await self.list_folder()
         made = {*find_made_files(self._files_before or (), now), *self._files}
-        used = find_used_files([one.path for one in now if one.path not in made], self._told, self._told_prose)
+        used = find_used_files([file.path for file in now if file.path not in made], self._told, self._told_prose)
         digests = await self.digests((*sorted(made), *used)[:_MOST_TASK_FILES])
         return tuple(TaskFile(path, digest, path in made) for path, digest in digests.items())
 
@@ -237,12 +237,12 @@ class TaskTools:
     async def approval_for(self, call: CallRecord, why: CallFacts) -> NewQuestion:
         """Return the question that asks the owner to approve a call: its tool, its arguments and the reason."""
         granted = grants_for_task(await self.store.grants.of_project(self.task.project_id), self.task.id)
-        missing = sorted(self._shown_sources.get(one, one) for one in why.foreign_sources - granted.sources)
+        missing = sorted(self._shown_sources.get(name, name) for name in why.foreign_sources - granted.sources)
         is_out = why.reach is Reach.OUT
         arguments = msgspec.json.encode(dict(call.arguments)).decode()
         # Tools of MCP servers are pinned to their current form, so only `grant give` grants them.
         to_grant = call.tool if is_out and call.tool in GRANTABLE_TOOLS else ""
-        held = PendingCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
+        pending = PendingCall(call.tool, arguments, why.digest, to_grant, tuple(missing) if is_out else ())
         context = [f"{call.tool} {arguments}", f"It is part of “{self.task.title}”."]
         if why.is_unknown:
             context.append("It was begun before the mind was stopped, and may have happened already.")
@@ -256,7 +256,7 @@ class TaskTools:
             context="\n".join(context),
             blocks=(self.task.id,),
             task_id=self.task.id,
-            payload=msgspec.json.encode(held).decode(),
+            payload=msgspec.json.encode(pending).decode(),
             foreign_sources=why.foreign_sources,
         )
 
@@ -289,12 +289,12 @@ class TaskTools:
     def _owner_words(self) -> list[str]:
         """Return what the owner wrote: the goal, and answers to questions without foreign sources."""
         goal = [self.state.goal.text] if self.state.goal is not None else []
-        own = [one for one in self.state.questions if not one.foreign_sources]
-        return [*goal, *(one.answer for one in own if one.answer)]
+        own = [question for question in self.state.questions if not question.foreign_sources]
+        return [*goal, *(question.answer for question in own if question.answer)]
 
     async def _search(self, given: SearchKnowledge, _: ToolCaller) -> ToolResult:
-        known = set(self.names.values())
-        new = [chunk for chunk in await self.find_chunks(given.query, _MOST_CHUNKS) if chunk.id not in known]
+        shown_ids = set(self.names.values())
+        new = [chunk for chunk in await self.find_chunks(given.query, _MOST_CHUNKS) if chunk.id not in shown_ids]
         text, names = list_chunks(new, _MOST_CHUNK_CHARS, first=len(self.names) + 1)
         self.names |= names
         answer = text if names else "nothing that does not stand above already"
@@ -372,7 +372,9 @@ class TaskTools:
 
 def _succeeded_later(step: WorkStep, later: list[WorkStep]) -> bool:
     """Whether the same call succeeded later, after an approval."""
-    return any((one.tool, one.arguments) == (step.tool, step.arguments) and one.state == "done" for one in later)
+    return any(
+        (other.tool, other.arguments) == (step.tool, step.arguments) and other.state == "done" for other in later
+    )
 
 
 def _find_host(arguments: Mapping[str, object]) -> str:

@@ -55,10 +55,10 @@ _ARCHIVE_REASONS: Final = frozenset({"contradicted", "replaced", "manual"})
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
-async def import_projects(store: ProjectStore, found: Sequence[ForeignProject]) -> list[ImportedProject]:
+async def import_projects(store: ProjectStore, projects: Sequence[ForeignProject]) -> list[ImportedProject]:
     """Store the projects, each under a name of its own: all of them or, if an error is raised, none."""
     names = {project.name.casefold() for project in await store.projects()}
-    imports = [_Import(store, given) for given in found]
+    imports = [_Import(store, given) for given in projects]
     # All are embedded before the first is stored: a failing embedder leaves nothing behind.
     for item in imports:
         await item.prepare(names)
@@ -210,35 +210,39 @@ def read_page(page: ForeignRow) -> Orientation:
     """Read a page; what is missing or of another form is empty. Pure."""
     return Orientation(
         vision_summary=read_text(page, "vision_summary"),
-        success_criteria=tuple(Criterion(one) for one in read_texts(page.get("success_criteria"))),
+        success_criteria=tuple(Criterion(text) for text in read_texts(page.get("success_criteria"))),
         constraints=read_texts(page.get("constraints")),
         skill_map=tuple(
             SkillNode(
-                read_text(one, "skill"),
-                read_text(one, "status") or "not_started",
-                read_text(one, "parent") or None,
-                read_texts(one.get("dependencies")),
-                read_text(one, "notes"),
+                read_text(node, "skill"),
+                read_text(node, "status") or "not_started",
+                read_text(node, "parent") or None,
+                read_texts(node.get("dependencies")),
+                read_text(node, "notes"),
             )
-            for one in _objects(page.get("skill_map"))
-            if read_text(one, "skill")
+            for node in _objects(page.get("skill_map"))
+            if read_text(node, "skill")
         ),
         current_phase=_one_of(Phase, read_text(page, "current_phase"), Phase.INTAKE) or Phase.INTAKE,
         key_decisions=tuple(
-            KeyDecision(read_text(one, "decision"), read_text(one, "reasoning"), read_time(one.get("date")) or 0.0)
-            for one in _objects(page.get("key_decisions"))
-            if read_text(one, "decision")
+            KeyDecision(
+                read_text(decision, "decision"),
+                read_text(decision, "reasoning"),
+                read_time(decision.get("date")) or 0.0,
+            )
+            for decision in _objects(page.get("key_decisions"))
+            if read_text(decision, "decision")
         ),
         active_priorities=read_texts(page.get("active_priorities")),
         progress_snapshot=tuple(
             AreaProgress(
-                read_text(one, "area"),
-                read_text(one, "status") or "not_started",
-                int(_number(one, "percent", 0.0, 0.0, 100.0)) if one.get("percent") is not None else None,
-                read_texts(one.get("blockers")),
+                read_text(area, "area"),
+                read_text(area, "status") or "not_started",
+                int(_number(area, "percent", 0.0, 0.0, 100.0)) if area.get("percent") is not None else None,
+                read_texts(area.get("blockers")),
             )
-            for one in _objects(page.get("progress_snapshot"))
-            if read_text(one, "area")
+            for area in _objects(page.get("progress_snapshot"))
+            if read_text(area, "area")
         ),
     )
 
@@ -304,11 +308,11 @@ def _title(row: ForeignRow) -> str:
 
 def _objects(value: object) -> list[dict[str, Any]]:
     value = read_json(value, []) if isinstance(value, str) else value
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def _one_of(kind: type[_Kind], value: str, otherwise: _Kind | None) -> _Kind | None:
-    return next((one for one in kind if one.value == value), otherwise)
+    return next((member for member in kind if member.value == value), otherwise)
 
 
 def _number(row: ForeignRow, name: str, otherwise: float, least: float, most: float) -> float:

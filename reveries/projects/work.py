@@ -184,8 +184,8 @@ class ProjectWork:
             self.report_event("off track?", await note_off_track(self.store, task, off_track))
         async with self.store.transaction() as transaction:
             # As it is now: a program outside may have changed it, begun it or done it meanwhile.
-            every = await self.store.tasks.of_project(task.project_id, transaction)
-            task = next((one for one in every if one.id == task.id), task)
+            tasks = await self.store.tasks.of_project(task.project_id, transaction)
+            task = next((other for other in tasks if other.id == task.id), task)
             if not await self.store.tasks.begin(transaction, task.id):
                 return
             await self.store.log.put(transaction, task.project_id, "task.began", task.title, task)

@@ -77,17 +77,21 @@ def why_plan_work(state: AgentState, most_plans: int) -> str:
     if state.goal is None:
         return ""
     since_goal = [
-        one for one in state.questions if INTAKE_TAG in one.context_tags and one.asked_at >= state.goal.said_at
+        question
+        for question in state.questions
+        if INTAKE_TAG in question.context_tags and question.asked_at >= state.goal.said_at
     ]
     has_tasks = _has_tasks(state)
     if not has_tasks and not since_goal:
         return "There is no plan for this goal yet."
     if INTAKE_TAG in state.project.rewrite_due:
         return "The first questions were answered: plan again where the answers change something."
-    if SETTLED_TRIGGER in state.project.rewrite_due and any(one.flagged_because for one in state.tasks):
+    if SETTLED_TRIGGER in state.project.rewrite_due and any(task.flagged_because for task in state.tasks):
         return "Results are in doubt, and the newest answer says how to go on: plan what is to be done again."
-    is_waiting = any(one.status is QuestionStatus.OPEN for one in since_goal)
-    is_asked = is_waiting or any({REACHED_TAG, PREMISE_TAG} & {*one.context_tags} for one in state.open_questions)
+    is_waiting = any(question.status is QuestionStatus.OPEN for question in since_goal)
+    is_asked = is_waiting or any(
+        {REACHED_TAG, PREMISE_TAG} & {*question.context_tags} for question in state.open_questions
+    )
     can_plan = state.plans_since_word < most_plans and not is_asked and not is_shown_reached(state)
     if has_tasks and is_over(state) and can_plan:
         return "All tasks are done, and the goal is not shown to be reached: plan what is missing."
@@ -107,30 +111,30 @@ class WorkPlanning:
         around = await self.look_around(state)
         chunks = await self._find_known(state)
         material = gather_material(state.orientation.content, state.activities, chunks, chars=model.context_chars)
-        open_tasks = [one for one in state.tasks if one.status in _OPEN and one.goal_id == state.goal.id]
+        open_tasks = [task for task in state.tasks if task.status in _OPEN and task.goal_id == state.goal.id]
         answer = await self._ask(model, state, why, missing, around, material, open_tasks)
-        sources = state.orientation.foreign_sources.union(*(one.foreign_sources for one in chunks))
+        sources = state.orientation.foreign_sources.union(*(chunk.foreign_sources for chunk in chunks))
         if around.files:
             sources |= {"folder"}
         tasks = answer.tasks if answer is not None else ()
         droppable = await self._droppable(state, open_tasks, answer.drop if answer is not None else ())
-        kept = [one for one in state.tasks if one not in droppable]
+        kept = [task for task in state.tasks if task not in droppable]
         planned = check_plan(tasks, kept, material, state.goal.id)
         questions = answer.questions if answer is not None else ()
         if not planned and not questions and (answer is None or missing or not _has_tasks(state)) and not open_tasks:
             planned = plan_whole(state, missing)
         await self._store(state, planned, number_questions(answer, planned), droppable, sources, why)
-        return _proposal_of(answer), [one.question for one in questions]
+        return _proposal_of(answer), [question.question for question in questions]
 
     async def _find_known(self, state: AgentState) -> list[Chunk]:
         """Return the owner's answers, newest first, then what is like the goal, then all else."""
         assert state.goal is not None
-        chunks = [one for one in await self.store.knowledge.of_project(state.project.id) if one.stands]
-        said = [one for one in chunks if "user_answer" in one.tags][::-1]
-        found = await self.store.knowledge.search.hybrid(
+        chunks = [chunk for chunk in await self.store.knowledge.of_project(state.project.id) if chunk.stands]
+        answers = [chunk for chunk in chunks if "user_answer" in chunk.tags][::-1]
+        matches = await self.store.knowledge.search.hybrid(
             state.project.id, state.goal.text, _FOUND, session_id=state.session_id
         )
-        return complete_found([*said, *(one.chunk for one in found)], chunks)
+        return complete_found([*answers, *(match.chunk for match in matches)], chunks)
 
     async def _ask(
         self,
@@ -144,7 +148,7 @@ class WorkPlanning:
     ) -> WorkPlan | None:
         assert state.goal is not None
         listed = [
-            f"{number}. {one.title}: {one_line(one.description, 200)}" for number, one in enumerate(open_tasks, 1)
+            f"{number}. {task.title}: {one_line(task.description, 200)}" for number, task in enumerate(open_tasks, 1)
         ]
         done = [task for task in state.tasks if task.status is TaskStatus.DONE]
         text = prompt(
@@ -166,15 +170,15 @@ class WorkPlanning:
         """Return the page, and what of the work does not keep to the goal: the next plan sets it right (V-13)."""
         notes = describe_coherence(await read_coherence(self.store, state))
         written = describe_orientation(state.orientation.content) if state.orientation.version > 1 else ""
-        return "\n".join(filter(None, [written, *(f"noticed: {one}" for one in notes)]))
+        return "\n".join(filter(None, [written, *(f"noticed: {note}" for note in notes)]))
 
     async def _droppable(
         self, state: AgentState, open_tasks: Sequence[WorkTask], numbers: Sequence[int]
     ) -> list[WorkTask]:
         """Return the tasks that a plan drops: of those that a plan made, and that were never begun."""
         own = await self.store.log.tasks_planned(state.project.id)
-        chosen = [open_tasks[one - 1] for one in dict.fromkeys(numbers) if 0 < one <= len(open_tasks)]
-        return [one for one in chosen if one.id in own and not one.tries]
+        chosen = [open_tasks[number - 1] for number in dict.fromkeys(numbers) if 0 < number <= len(open_tasks)]
+        return [task for task in chosen if task.id in own and not task.tries]
 
     async def _store(
         self,
@@ -192,10 +196,17 @@ class WorkPlanning:
                 await self.store.tasks.end(transaction, task, TaskStatus.DROPPED, outcome=f"Not needed any more. {why}")
                 await self.store.log.put(transaction, project_id, "task.given_up", f"{task.title}: planned anew", task)
             ids: list[str] = []
-            for one in planned:
-                needs = tuple(ids[place - 1] for place in one.depends_on)
+            for planned_task in planned:
+                needs = tuple(ids[place - 1] for place in planned_task.depends_on)
                 new = NewTask(
-                    one.title, one.description, one.kind, one.skill_area, needs, one.rests_on, state.goal.id, sources
+                    planned_task.title,
+                    planned_task.description,
+                    planned_task.kind,
+                    planned_task.skill_area,
+                    needs,
+                    planned_task.rests_on,
+                    state.goal.id,
+                    sources,
                 )
                 ids += await self.store.tasks.put(transaction, project_id, [new])
             for asked in questions:
@@ -231,28 +242,30 @@ def number_questions(answer: WorkPlan | None, planned: Sequence[PlannedTask]) ->
     order. Pure."""
     if answer is None:
         return []
-    places = {one.title: place for place, one in enumerate(planned)}
-    titles = [one.title for one in answer.tasks]
+    places = {task.title: place for place, task in enumerate(planned)}
+    titles = [task.title for task in answer.tasks]
     return [
         msgspec.structs.replace(
-            one,
+            question,
             for_tasks=tuple(
                 places[titles[number - 1]]
-                for number in one.for_tasks
+                for number in question.for_tasks
                 if 0 < number <= len(titles) and titles[number - 1] in places
             ),
         )
-        for one in answer.questions
+        for question in answer.questions
     ]
 
 
-def _new_question(one: PlanQuestion, ids: Sequence[str], state: AgentState, sources: frozenset[str]) -> NewQuestion:
+def _new_question(
+    question: PlanQuestion, ids: Sequence[str], state: AgentState, sources: frozenset[str]
+) -> NewQuestion:
     assert state.goal is not None
     return NewQuestion(
-        one.question.strip(),
+        question.question.strip(),
         context=f"the goal: {state.goal.text}",
-        context_tags=(INTAKE_TAG, one.about),
-        blocks=tuple(ids[place] for place in one.for_tasks),
+        context_tags=(INTAKE_TAG, question.about),
+        blocks=tuple(ids[place] for place in question.for_tasks),
         foreign_sources=sources,
     )
 
@@ -262,8 +275,8 @@ def skills_of(tasks: Sequence[PlannedTask]) -> tuple[SkillNode, ...]:
     needs: dict[str, dict[str, None]] = {}
     for task in tasks:
         others = [tasks[number - 1].skill_area for number in task.depends_on if 0 < number <= len(tasks)]
-        needs.setdefault(task.skill_area, {}).update(dict.fromkeys(one for one in others if one != task.skill_area))
-    return tuple(SkillNode(area, dependencies=tuple(found)) for area, found in needs.items() if area.strip())
+        needs.setdefault(task.skill_area, {}).update(dict.fromkeys(area for area in others if area != task.skill_area))
+    return tuple(SkillNode(area, dependencies=tuple(needed)) for area, needed in needs.items() if area.strip())
 
 
 def _proposal_of(answer: WorkPlan | None) -> Proposal:

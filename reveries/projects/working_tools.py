@@ -70,9 +70,9 @@ class WorkingTools(ToolGroup):
         project = await self.store.find(given.project_id)
         area = given.skill_area.strip().casefold() if given.skill_area is not None else None
         tasks = [
-            task_out(one)
-            for one in await self._tasks(project)
-            if given.status in (None, one.status.value) and area in (None, one.skill_area.casefold())
+            task_out(task)
+            for task in await self._tasks(project)
+            if given.status in (None, task.status.value) and area in (None, task.skill_area.casefold())
         ]
         return TasksOut(project.name, tasks[-given.limit :] if given.limit else tasks)
 
@@ -91,7 +91,7 @@ class WorkingTools(ToolGroup):
                 given.skill_area,
                 tuple(given.depends_on),
                 tuple(given.rests_on),
-                next((one.id for one in goals if one.state == "active"), None),
+                next((goal.id for goal in goals if goal.state == "active"), None),
                 caller.foreign_sources,
                 due=due,
                 made_by=MadeBy.PROGRAM if caller.source else MadeBy.MIND,
@@ -118,24 +118,24 @@ class WorkingTools(ToolGroup):
             await self._block(transaction, project, task, updates)
             await self._store_status(transaction, project, task, updates, caller)
             await self.store.tasks.release(transaction, project.id)
-            every = await self.store.tasks.of_project(project.id, transaction)
-            after = next(one for one in every if one.id == task.id)
+            tasks = await self.store.tasks.of_project(project.id, transaction)
+            after = next(updated for updated in tasks if updated.id == task.id)
             if updates.status == "ready" and after.status is TaskStatus.BLOCKED:
                 raise UsageError(f"“{task.title[:80]}” waits for something still.", advice="See get_blockers.")
             if updates.status == "done":
                 await self._note_rewrite(transaction, project, after)
             await self._log(transaction, project, caller, "task.updated", f"{task.title}: {after.status.value}")
-        return OneTaskOut(project.name, task_out(next(one for one in every if one.id == task.id)))
+        return OneTaskOut(project.name, task_out(next(updated for updated in tasks if updated.id == task.id)))
 
     @offer_tool("What the owner was asked.")
     async def get_questions(self, given: GetQuestions, _: ToolCaller) -> QuestionsOut:
         project = await self.store.find(given.project_id)
         questions = [
-            question_out(one)
-            for one in await self.store.questions.of_project(project.id)
-            if one.status is not QuestionStatus.DROPPED
-            and given.status in (None, one.status.value)
-            and (given.since is None or max(one.asked_at, one.answered_at or 0.0) >= given.since)
+            question_out(question)
+            for question in await self.store.questions.of_project(project.id)
+            if question.status is not QuestionStatus.DROPPED
+            and given.status in (None, question.status.value)
+            and (given.since is None or max(question.asked_at, question.answered_at or 0.0) >= given.since)
         ]
         return QuestionsOut(project.name, questions[-given.limit :] if given.limit else questions)
 
@@ -150,8 +150,8 @@ class WorkingTools(ToolGroup):
             for task in await self._require_tasks(transaction, project, given.blocks_tasks):
                 _require_not_running(task)
             questions = await self.store.questions.of_project(project.id, transaction)
-            own = [one for one in questions if one.status is QuestionStatus.OPEN and caller.source]
-            if sum(caller.source in one.foreign_sources for one in own) >= MOST_OPEN_QUESTIONS:
+            own = [earlier for earlier in questions if earlier.status is QuestionStatus.OPEN and caller.source]
+            if sum(caller.source in earlier.foreign_sources for earlier in own) >= MOST_OPEN_QUESTIONS:
                 raise UsageError(
                     f"{MOST_OPEN_QUESTIONS} of your questions are open in {project.name}.",
                     advice="Wait until the owner answered some of them.",
@@ -172,17 +172,19 @@ class WorkingTools(ToolGroup):
         question = await self._question(project, given.question_id)
         if caller.source:
             _require_program_may_answer(question)
-        blocked = {one.id for one in await self._tasks(project) if one.status is TaskStatus.BLOCKED}
+        blocked = {task.id for task in await self._tasks(project) if task.status is TaskStatus.BLOCKED}
         await self.store.questions.answer(question.id, given.answer, caller.source)
-        unblocked = [one for one in await self._tasks(project) if one.id in blocked and one.status is TaskStatus.READY]
+        unblocked = [
+            task for task in await self._tasks(project) if task.id in blocked and task.status is TaskStatus.READY
+        ]
         answered = question_out(await self._question(project, question.id))
-        return AnsweredOut(project.name, answered, [task_out(one) for one in unblocked])
+        return AnsweredOut(project.name, answered, [task_out(task) for task in unblocked])
 
     @offer_tool("What waits, and for what.")
     async def get_blockers(self, given: GetBlockers, _: ToolCaller) -> BlockersOut:
         project = await self.store.find(given.project_id)
-        tasks = {one.id: one for one in await self._tasks(project)}
-        questions = {one.id: one for one in await self.store.questions.of_project(project.id)}
+        tasks = {listed.id: listed for listed in await self._tasks(project)}
+        questions = {question.id: question for question in await self.store.questions.of_project(project.id)}
         blockers: list[BlockerOut] = []
         for task in tasks.values():
             if task.status is not TaskStatus.BLOCKED:
@@ -212,35 +214,35 @@ class WorkingTools(ToolGroup):
     async def get_recent_activity(self, given: GetRecentActivity, _: ToolCaller) -> ActivitiesOut:
         project = await self.store.find(given.project_id)
         entries = await self.store.log.newest(project.id, given.limit)
-        return ActivitiesOut(project.name, [activity_out(project, one) for one in entries])
+        return ActivitiesOut(project.name, [activity_out(project, entry) for entry in entries])
 
     # --- shared by the tools -----------------------------------------------------------------------------------------
 
     async def _tasks(self, project: Project) -> list[WorkTask]:
-        every = await self.store.tasks.of_project(project.id)
-        return [one for one in every if one.status is not TaskStatus.DROPPED]
+        tasks = await self.store.tasks.of_project(project.id)
+        return [task for task in tasks if task.status is not TaskStatus.DROPPED]
 
     async def _task(self, project: Project, task_id: str) -> WorkTask:
-        return next(one for one in await self._tasks(project) if one.id == task_id)
+        return next(task for task in await self._tasks(project) if task.id == task_id)
 
     async def _question(self, project: Project, question_id: str) -> OwnerQuestion:
-        for one in await self.store.questions.of_project(project.id):
-            if one.id == question_id:
-                return one
+        for question in await self.store.questions.of_project(project.id):
+            if question.id == question_id:
+                return question
         raise NotFoundError(f"{project.name} has no question {question_id[:60]!r}.", advice="See get_questions.")
 
     async def _require_tasks(self, transaction: Transaction, project: Project, ids: list[str]) -> list[WorkTask]:
         """Return the tasks with these ids, in the given order. Raises NotFoundError."""
-        tasks = {one.id: one for one in await self.store.tasks.of_project(project.id, transaction)} if ids else {}
+        tasks = {task.id: task for task in await self.store.tasks.of_project(project.id, transaction)} if ids else {}
         for name in ids:
             if name not in tasks or tasks[name].status is TaskStatus.DROPPED:
                 raise NotFoundError(f"{project.name} has no task {name[:60]!r}.", advice="See get_tasks.")
         return [tasks[name] for name in ids]
 
     async def _require_chunks(self, transaction: Transaction, project: Project, ids: list[str]) -> None:
-        known = {one.id for one in await self.store.knowledge.read(transaction, project.id)} if ids else set()
+        chunk_ids = {chunk.id for chunk in await self.store.knowledge.read(transaction, project.id)} if ids else set()
         for name in ids:
-            if name not in known:
+            if name not in chunk_ids:
                 raise NotFoundError(f"{project.name} knows no chunk {name[:60]!r}.", advice="Search for it.")
 
     async def _edit(self, transaction: Transaction, project: Project, task: WorkTask, updates: TaskUpdates) -> None:
@@ -268,7 +270,9 @@ class WorkingTools(ToolGroup):
             raise UsageError(f"A task that is {updates.status} waits for no question.", advice="Leave one of them out.")
         if task.status is TaskStatus.DONE:
             raise UsageError(f"“{task.title[:80]}” is done: it waits for nothing.", advice="Make it ready first.")
-        questions = {one.id: one for one in await self.store.questions.of_project(project.id, transaction)}
+        questions = {
+            question.id: question for question in await self.store.questions.of_project(project.id, transaction)
+        }
         for name in set(task.blocked_by) - set(names):
             _require_program_may_answer(questions[name])
             await self.store.tasks.unblock(transaction, task.id, name)

@@ -35,7 +35,7 @@ def check(place: Place) -> Iterator[Finding]:
     if exposed := _exposed_files(place):
         more = f" and {len(exposed) - 1} more" if exposed[1:] else ""
         yield MODE.found(f"Other users can read or change {exposed[0]}{more}.", where=exposed[0])
-    foreign = [path for path, found in _own_files(place).items() if found.st_uid != place.machine.uid]
+    foreign = [path for path, file_stat in _own_files(place).items() if file_stat.st_uid != place.machine.uid]
     if foreign:
         advice = f"Make it yours: sudo chown -R $USER {home.path}. Or choose another REVERIES_HOME."
         yield OWNER.found(f"{foreign[0]} belongs to another user.", advice, foreign[0])
@@ -55,15 +55,15 @@ def _own_files(place: Place) -> dict[Path, os.stat_result]:
     for path in paths:
         # Deleted meanwhile, e.g. a write-ahead log or a partial backup.
         with contextlib.suppress(OSError):
-            found = path.lstat()
-            is_checked = stat.S_ISREG(found.st_mode) or path == home.socket or path in folders
-            if is_checked and not stat.S_ISLNK(found.st_mode):
-                stats[path] = found
+            file_stat = path.lstat()
+            is_checked = stat.S_ISREG(file_stat.st_mode) or path == home.socket or path in folders
+            if is_checked and not stat.S_ISLNK(file_stat.st_mode):
+                stats[path] = file_stat
     return stats
 
 
 def _exposed_files(place: Place) -> list[Path]:
-    return [path for path, found in _own_files(place).items() if found.st_mode & 0o077]
+    return [path for path, file_stat in _own_files(place).items() if file_stat.st_mode & 0o077]
 
 
 def _partial_files(place: Place) -> list[Path]:

@@ -28,12 +28,12 @@ def check(place: Place) -> Iterator[Finding]:
             yield IN_THE_WAY.found(where=file)
             return
     try:
-        found = path.lstat()
+        socket_stat = path.lstat()
     except OSError:
         if place.is_running:
             yield GONE.found(where=path)
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(socket_stat.st_mode):
         yield IN_THE_WAY.found(where=path)
         return
     if not place.is_running and (error := connect_error(path)) in (None, errno.ECONNREFUSED):

@@ -201,7 +201,7 @@ async def _retire_sections(
     return len(fallen)
 
 
-def _is_in_force(chunk: Chunk, every: Mapping[str, Chunk], gone: Collection[str]) -> bool:
+def _is_in_force(chunk: Chunk, chunks_by_id: Mapping[str, Chunk], gone: Collection[str]) -> bool:
     """Whether a chunk, or the one that replaced it, holds and is not about to be retired."""
     last = last_version(chunk.id, chunks_by_id)
     return not chunk.fell_because and last is not None and last.stands and last.id not in gone
@@ -220,6 +220,6 @@ async def note_fallen_chunk(store: ProjectStore, project: Project, prefix: str, 
         why_fallen = one_line(matches[0].fell_because, _REASON_CHARS)
         raise UsageError(f"That was taken out already: {why_fallen}", advice="Nothing was changed.")
     async with store.transaction() as transaction:
-        await store.knowledge.mark_fallen(transaction, project.id, found[0].id, Fall.RETRACTED, why)
+        await store.knowledge.mark_fallen(transaction, project.id, matches[0].id, Fall.RETRACTED, why)
         await store.log.put(transaction, project.id, "chunk.fell", why)
         await store.rests.clear(transaction, project.id)

@@ -85,8 +85,8 @@ def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -
         if not _is_asked(project_facts, line)
         and (best := max(search.find_candidates(line), key=lambda item: item.score, default=None)) is not None
     ]
-    is_likely = _chance_of_best(candidates, found) >= _LEAST_CHANCE
-    answers = _order(found, asked, candidates) if is_likely else []
+    is_likely = _chance_of_best(candidates, project_facts) >= _LEAST_CHANCE
+    answers = _order(project_facts, asked, candidates) if is_likely else []
     if any(answer.standing is not Standing.CANCELLED for answer in answers):
         return NoteAnswers(Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
     open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
@@ -116,24 +116,24 @@ def _is_asked(project_facts: ProjectFacts, line: NoteLine) -> bool:
     return document.is_answer and line.number < document.parts[0].first_line
 
 
-def _chance_of_best(candidates: Sequence[Candidate], found: ProjectFacts) -> float:
+def _chance_of_best(candidates: Sequence[Candidate], project_facts: ProjectFacts) -> float:
     """Return how likely it is that the best candidate answers, together with those that say the same or what it was
     before: a softmax over all, and over that the notes do not say it."""
     if not candidates:
         return 0.0
     best = max(candidates, key=lambda item: item.score)
-    agreeing = (item for item in candidates if item is best or _agree(item, best, found))
+    agreeing = (item for item in candidates if item is best or _agree(item, best, project_facts))
     return sum(math.exp(item.score) for item in agreeing) / (1.0 + sum(math.exp(item.score) for item in candidates))
 
 
-def _agree(a: Candidate, b: Candidate, found: ProjectFacts) -> bool:
+def _agree(a: Candidate, b: Candidate, project_facts: ProjectFacts) -> bool:
     """Whether two candidates say the same, or speak of the same thing: two days, two prices, one changed since."""
     is_same = a.fact is not None and b.fact is not None and (a.fact.value, a.fact.unit) == (b.fact.value, b.fact.unit)
     are_about_it = min(a.clues[Clue.SAID], b.clues[Clue.SAID]) >= _WHOLE_SHARE
-    return is_same or are_about_it or _replaces(a, b, found) or _replaces(b, a, found)
+    return is_same or are_about_it or _replaces(a, b, project_facts) or _replaces(b, a, project_facts)
 
 
-def _order(found: ProjectFacts, question: NoteQuestion, candidates: Sequence[Candidate]) -> list[NoteAnswer]:
+def _order(project_facts: ProjectFacts, question: NoteQuestion, candidates: Sequence[Candidate]) -> list[NoteAnswer]:
     """Return the answers: what holds first, an answer of the owner above all."""
     ordered = sorted(candidates, key=lambda item: (-item.score, item.line.document, item.line.number))
     if not ordered:

@@ -171,7 +171,8 @@ def _slope(sample: Sample, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     chances /= chances.sum()
     wanted = np.concatenate([[not sample.asked.file], sample.right])
     among_wanted = np.where(wanted, chances, 0.0) / max(chances[wanted].sum(), 1e-12)
-    return sample.clues.T @ (chances - among_wanted)[1:]
+    slope: NDArray[np.float64] = sample.clues.T @ (chances - among_wanted)[1:]
+    return slope
 
 
 def ask(questions: Sequence[Asked], weights: Mapping[Clue, float]) -> list[tuple[Asked, NoteAnswers]]:

@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveries.daemon.talk.capable_talk import CapableTalk, system_text, time_mark
-from reveries.daemon.talk.chat_context import STOPS, SentExchange, TurnContext, local_time, messages_for
+from reveries.daemon.talk.capable_talk import CapableTalk, describe_self, thought_source, time_mark
+from reveries.daemon.talk.chat_context import (
+    STOPS,
+    ContextSource,
+    SentExchange,
+    TalkForm,
+    TurnContext,
+    last_message,
+    local_time,
+    messages_before_words,
+    messages_for,
+    system_message,
+)
 from reveries.daemon.talk.chat_history import cut_middle, fold
 from reveries.daemon.talk.plain_talk import PlainTalk
 from reveries.daemon.talk.prompt_memories import TURNS_FIRST, choose_memories, how_long_ago
@@ -32,8 +43,13 @@ TALK = CapableTalk()
 
 def _told(recall: Recall, thought: str = "") -> tuple[ChatMessage, ...]:
     """Return all that a capable model is told between the history and the end of the prompt, with the words."""
-    told = TurnContext((), NOW, choose_memories(recall, frozenset(), NOW), thought)
-    return (*TALK.before_words(told), ChatMessage("user", TALK.ask("And now?", told)))
+    others = [thought_source(thought, is_tainted=False)] if thought else []
+    sources = TALK.sources(TurnContext((), NOW, choose_memories(recall, frozenset(), NOW), others=others))
+    return (*messages_before_words(sources), ChatMessage("user", last_message(TALK, sources, "And now?")))
+
+
+def _asked(words: str, told: TurnContext) -> str:
+    return last_message(TALK, TALK.sources(told), words)
 
 
 def _exchange(number: int, tokens: int = 100) -> SentExchange:
@@ -43,7 +59,7 @@ def _exchange(number: int, tokens: int = 100) -> SentExchange:
 @pytest.mark.requirement("R-88", "R-90")
 def test_the_prompt_of_a_turn_begins_with_the_whole_prompt_of_the_turn_before_it() -> None:
     model = SelfModel(narrative="I keep things.", owner_facts=("You sail.",))
-    system = system_text("You are Reverie.", "Tomas", model, "")
+    system = describe_self(model)
     *recalled, last = _told(_recall(_turn(1, "My boat is called Ida.")))
     first = messages_for(system, [_exchange(1)], last.text, recalled)
     sent = SentExchange(last.text, "Ida.", "And now?", 9, ("t2",), recalled=tuple(recalled))
@@ -61,7 +77,7 @@ def test_a_recalled_exchange_is_an_earlier_message_with_its_reply_and_a_word_on_
         RankedTurn(replied, "ep", 1.0, partner=said, cosine=0.8),
     ):
         told = choose_memories(Recall("cue", np.zeros(4, np.float32), (), (ranked,), 0), frozenset(), NOW)
-        assert TALK.before_words(TurnContext((), NOW, told)) == (
+        assert messages_before_words(TALK.sources(TurnContext((), NOW, told))) == (
             ChatMessage("user", "[Saturday 14 June] My boat is called Ida."),
             ChatMessage("assistant", "A fine name."),
         )
@@ -129,10 +145,19 @@ def test_no_line_of_the_prompt_is_the_minds_that_it_never_said() -> None:
     assert [message.role for message in told][-3:] == ["user", "assistant", "user"]
 
 
+@pytest.mark.parametrize("form", [TALK, PlainTalk()])
+def test_what_another_part_tells_stands_above_the_words_and_its_taint_is_known(form: TalkForm) -> None:
+    desk = ContextSource("desk", "Open: sheet A2.01.", is_tainted=True)
+    sources = form.sources(TurnContext((), NOW, others=[desk]))
+    assert desk in sources
+    assert last_message(form, sources, "And now?").endswith(f"{desk.lines}{form.separator}And now?")
+    assert [source.name for source in sources if source.is_tainted] == ["desk"]
+
+
 def test_words_off_the_record_say_so_to_the_model_that_would_promise_to_remember_them() -> None:
     told = TurnContext((), NOW, is_off_record=True)
-    assert "Off the record" in TALK.ask("My knee hurts.", told)
-    assert "Off the record" not in TALK.ask("My knee hurts.", replace(told, is_off_record=False))
+    assert "Off the record" in _asked("My knee hurts.", told)
+    assert "Off the record" not in _asked("My knee hurts.", replace(told, is_off_record=False))
 
 
 @pytest.mark.requirement("F1")
@@ -145,19 +170,21 @@ def test_an_exchange_in_which_others_had_a_hand_is_a_note() -> None:
 
 def test_the_system_text_is_byte_equal_while_self_model_and_fold_are() -> None:
     model = SelfModel(narrative="n", owner_facts=("a", "b"))
-    assert system_text("R", "", model, "s") == system_text("R", "", model, "s")
+    assert system_message(TALK.stable_sources("R", "", model, "s")) == system_message(
+        TALK.stable_sources("R", "", model, "s")
+    )
 
 
 def test_what_is_expected_is_before_the_models_eyes_with_the_day_on_which_it_was_learned() -> None:
     operation = "Tomas has his operation on Tue 17 Jun 2025 at 10:30."
     model = SelfModel(anticipations=(operation,), days=(StatementDay(operation, NOW, NOW),))
-    text = system_text("R", "Tomas", model, "")
+    text = describe_self(model)
     assert f"- {operation} (as of Sun 15 Jun 2025)" in text
     later = replace(model, days=(StatementDay(operation, NOW + 2 * 86_400, NOW),))
-    assert system_text("R", "Tomas", later, "").endswith(f"- {operation}"), "its day stands in it"
+    assert describe_self(later).endswith(f"- {operation}"), "its day stands in it"
     later = SelfModel(anticipations=("An operation.",), days=(StatementDay("An operation.", NOW + 2 * 86_400, NOW),))
-    assert "- An operation. (on Tue 17 Jun 2025)" in system_text("R", "Tomas", later, "")
-    assert "Expected" not in system_text("R", "Tomas", SelfModel(), "")
+    assert "- An operation. (on Tue 17 Jun 2025)" in describe_self(later)
+    assert "Expected" not in describe_self(SelfModel())
 
 
 @pytest.mark.requirement("F1", "F3")
@@ -320,7 +347,7 @@ def test_after_a_fold_or_a_wake_the_words_carry_the_times_with_which_they_were_s
     kept = fold("", exchanges, 450, 400, TALK).exchanges
     before = [None, *(one.said_at for one in kept)]
     for one, earlier in zip(kept, before, strict=False):
-        sent = TALK.ask(one.owner_words, TurnContext(kept[: kept.index(one)], one.said_at))
+        sent = _asked(one.owner_words, TurnContext(kept[: kept.index(one)], one.said_at))
         assert one.asked == sent == f"{time_mark(one.said_at, earlier)}\n{one.owner_words}"
 
 

@@ -51,7 +51,7 @@ async def test_every_part_of_the_prompt_is_shown_with_its_words(tmp_path: Path) 
         parts = parts_of(told := await ask(talk, protocol.AskContext(1)))
         assert isinstance(told, protocol.ToldContext)
         assert list(parts) == [
-            "rules", "self-model", "folded history", "history", "time", "recalled", "silence", "thought", "your words",
+            "rules", "self-model", "folded history", "history", "time", "recalled", "thought", "your words",
         ]  # fmt: skip
         sent = "\n".join(message.text for message in talk.model.prompts[-1].messages)
         assert parts["rules"].text in sent

@@ -8,6 +8,7 @@ from reveries.daemon.talk.capable_memories import StandingText, choose_untold, d
 from reveries.daemon.talk.chat_context import (
     THOUGHT_NOTE,
     ChosenMaterial,
+    ContextSource,
     SentExchange,
     TurnContext,
     TurnMaterial,
@@ -16,6 +17,7 @@ from reveries.daemon.talk.chat_context import (
     local_day,
     local_time,
     note_text,
+    recalled_source,
     shown_turn_ids,
 )
 from reveries.llm.base import ChatMessage
@@ -42,6 +44,7 @@ class CapableTalk:
     summary_share: float = 0.1
     tells_thoughts: bool = True
     reads_before_telling: bool = False
+    separator: str = "\n"
 
     def carried_tokens(self, room_tokens: int) -> int:
         """The end of the talk before; recall finds the rest."""
@@ -55,9 +58,18 @@ class CapableTalk:
         """Half of a small context: it is folded while no client waits. With a larger one that saves nothing."""
         return room_tokens if room_tokens > _SMALL_ROOM_TOKENS else room_tokens // 2
 
-    def system(self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-        """Build rules, self-model and summary. Its bytes change only with them."""
-        return system_text(prompt("conversation", mind=mind_name), owner_name, self_model, folded_summary)
+    def stable_sources(
+        self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str
+    ) -> list[ContextSource]:
+        """Return rules, self-model and summary."""
+        rules = prompt("conversation", mind=mind_name)
+        rules += f"\nThe person's name is {owner_name}." if owner_name else ""
+        folded = f"Earlier in this conversation, in short:\n{folded_summary}" if folded_summary else ""
+        return [
+            ContextSource("rules", rules, is_stable=True),
+            ContextSource("self-model", describe_self(self_model), is_stable=True),
+            ContextSource("folded history", folded, is_stable=True),
+        ]
 
     def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
         """Put the time before all words of the owner, as it stood when they were sent."""
@@ -82,50 +94,46 @@ class CapableTalk:
         recall = material.recall
         return ChosenMaterial(notes, choose_untold(recall, standing, material.now) if recall else (), thought)
 
-    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
-        """Return earlier exchanges in order of time, then the thought that the words interrupted."""
-        messages = exchange_messages(context.memories)
-        if not context.thought:
-            return messages
-        thought = format_record(context.thought, len(context.thought))
-        return (*messages, ChatMessage("user", THOUGHT_NOTE), ChatMessage("assistant", thought))
-
-    def ask(self, words: str, context: TurnContext) -> str:
-        """Return the words below their time and the notes, all in one message: a message of their own would need an
-        answer that the mind never gave. Notes are in order of time, those on a project last."""
+    def sources(self, context: TurnContext) -> list[ContextSource]:
+        """Return time, memories and the rest. All that is no message of its own stands above the words in theirs: a
+        message would need an answer that the mind never gave. Notes are in order of time, those on a project last."""
         before = context.exchanges[-1].said_at if context.exchanges else None
         project_notes = [item for item in context.memories if item.project]
         others = sorted((item for item in context.memories if not item.project), key=lambda item: -item.said_at)
-        silence = format_record(context.silence, SILENCE_CHARS)
-        return _below(
-            time_mark(context.now, before),
-            f"[{silence}]" if silence else "",
-            note_text([*project_notes, *others]),
-            OFF_RECORD_NOTE if context.is_off_record else "",
-            words,
+        recalled = recalled_source(
+            context, self.recalled_tokens, exchange_messages(context.memories), note_text([*project_notes, *others])
         )
+        above = [source for source in context.others if not source.messages]
+        sources = [ContextSource("time", time_mark(context.now, before)), *above, recalled]
+        sources += [source for source in context.others if source.messages]
+        return [*sources, ContextSource("off the record", OFF_RECORD_NOTE)] if context.is_off_record else sources
 
 
-def system_text(rules: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-    """Build the stable part of the prompt. Its bytes change only with the model's tier, the self-model and the fold."""
-    text = rules
-    if owner_name:
-        text += f"\nThe person's name is {owner_name}."
+def thought_source(thought: str, *, is_tainted: bool) -> ContextSource:
+    """Return the thought that the words interrupted, as the mind's own message."""
+    messages = ChatMessage("user", THOUGHT_NOTE), ChatMessage("assistant", format_record(thought, len(thought)))
+    return ContextSource("thought", messages=messages, is_tainted=is_tainted)
+
+
+def silence_source(silence: str) -> ContextSource:
+    """Return what the silence before the words means."""
+    return ContextSource("silence", f"[{format_record(silence, SILENCE_CHARS)}]")
+
+
+def describe_self(self_model: SelfModel) -> str:
+    """Return what the mind is and knows of its owner; empty if nothing. Its bytes change only with the self-model."""
+    parts = []
     if self_model.narrative:
-        text += f"\n\nWhat you are, in your own words: {one_line(self_model.narrative, 600)}"
-    if facts := limit_statements(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS):
-        text += "\n\nWhat you know about the person:\n" + "\n".join(
-            f"- {fact}" for fact in with_days(self_model, facts, 200)
-        )
-    if threads := with_days(self_model, self_model.unresolved_threads, 200):
-        text += "\n\nStill open:\n" + "\n".join(f"- {thread}" for thread in threads)
-    if expected := with_days(self_model, expected_in_order(self_model), 200):
-        text += "\n\nExpected, the next first (what lies before today is over):\n" + "\n".join(
-            f"- {event}" for event in expected
-        )
-    if folded_summary:
-        text += f"\n\nEarlier in this conversation, in short:\n{folded_summary}"
-    return text
+        parts.append(f"What you are, in your own words: {one_line(self_model.narrative, 600)}")
+    known = limit_statements(self_model.owner_facts, self_model.pinned, MAX_OWNER_FACTS)
+    for title, statements in (
+        ("What you know about the person", known),
+        ("Still open", self_model.unresolved_threads),
+        ("Expected, the next first (what lies before today is over)", expected_in_order(self_model)),
+    ):
+        if dated := with_days(self_model, statements, 200):
+            parts.append(f"{title}:\n" + "\n".join(f"- {statement}" for statement in dated))
+    return "\n\n".join(parts)
 
 
 def time_mark(at: float, before: float | None) -> str:

@@ -5,7 +5,7 @@ exactly as it was sent; then the memories recalled for the new words, as the mes
 words. The form of the model's tier decides what stands in it: `plain_talk` for a small one, else `capable_talk`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
@@ -47,17 +47,41 @@ class SentExchange:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextSource:
+    """One thing that a prompt tells besides the history and the words, as it stands there."""
+
+    name: str
+    lines: str = ""
+    """What it tells in the message where it stands: the system message if it is stable, else above the words."""
+    messages: tuple[ChatMessage, ...] = ()
+    """What it tells in messages of its own, between the history and the words."""
+    share_tokens: int = 0
+    """The most that it may take; 0: no limit of its own."""
+    is_stable: bool = False
+    """Its bytes change seldom, so that the model's prompt cache holds it."""
+    is_tainted: bool = False
+    """Whether untrusted text is in it that recall does not answer for: the reply inherits that."""
+    note: str = ""
+    """For the owner who looks at the context."""
+
+    @property
+    def text(self) -> str:
+        """All that it tells."""
+        return "\n".join(filter(None, (*(message.text for message in self.messages), self.lines)))
+
+
+@dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What stands between the history and the words of a turn."""
+    """What may be told with the words of a turn."""
 
     exchanges: Sequence[SentExchange]
     """The history."""
     now: float
     memories: Sequence[PromptMemory] = ()
-    thought: str = ""
-    silence: str = ""
     is_off_record: bool = False
     """Nothing of the turn is kept."""
+    others: Sequence[ContextSource] = ()
+    """What parts of the mind other than memory tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +92,8 @@ class PreparedTurn:
     recall: Recall | None
     """None if recall failed."""
     told: TurnContext
+    sources: Sequence[ContextSource]
+    """What is told of it, in the order of the prompt."""
     candidates: tuple[PromptMemory, ...]
     """All that could have been told, best first; some may have had no room."""
     read_words: str
@@ -157,8 +183,15 @@ class TalkForm(Protocol):
         """Token limit of the history while the conversation is idle."""
         ...
 
-    def system(self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
-        """Build the stable part of the prompt."""
+    @property
+    def separator(self) -> str:
+        """What stands between two sources in one message."""
+        ...
+
+    def stable_sources(
+        self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str
+    ) -> Sequence[ContextSource]:
+        """Return what the system message is made of."""
         ...
 
     def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
@@ -173,18 +206,29 @@ class TalkForm(Protocol):
         """Choose what is told before the words."""
         ...
 
-    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
-        """Return the messages between the history and the last message."""
-        ...
-
-    def ask(self, words: str, context: TurnContext) -> str:
-        """Return the last message: `words` with what is told in the same message."""
+    def sources(self, context: TurnContext) -> Sequence[ContextSource]:
+        """Return what is told between the history and the words, in the order of the prompt."""
         ...
 
 
 def shown_turn_ids(exchanges: Sequence[SentExchange]) -> frozenset[str]:
     """Return the ids of all turns that are verbatim in the history."""
     return frozenset(turn_id for exchange in exchanges for turn_id in (*exchange.turn_ids, *exchange.recalled_turn_ids))
+
+
+def system_message(sources: Iterable[ContextSource]) -> str:
+    """Build the stable part of the prompt."""
+    return "\n\n".join(source.lines for source in sources if source.lines)
+
+
+def messages_before_words(sources: Iterable[ContextSource]) -> tuple[ChatMessage, ...]:
+    """Return the messages between the history and the last message."""
+    return tuple(message for source in sources for message in source.messages)
+
+
+def last_message(form: TalkForm, sources: Iterable[ContextSource], words: str) -> str:
+    """Return the last message: `words` below what is told in the same message."""
+    return form.separator.join([*(source.lines for source in sources if source.lines), words])
 
 
 def messages_for(
@@ -217,6 +261,15 @@ def note_text(memories: Sequence[PromptMemory]) -> str:
     """Return one note with the lines of `memories` that are no messages, the last first; empty if there are none."""
     lines = [item.line for item in reversed(memories) if not item.messages]
     return f"{SAID_NOTE}\n" + "\n".join(lines) + "]" if lines else ""
+
+
+def recalled_source(
+    context: TurnContext, share_tokens: int, messages: tuple[ChatMessage, ...], lines: str
+) -> ContextSource:
+    """Return what the memories of a turn tell; recall answers for the taint of all but notes on projects."""
+    is_tainted = any(memory.is_tainted for memory in context.memories if memory.project)
+    note = f"{len(context.memories)} told"
+    return ContextSource("recalled", lines, messages, share_tokens, is_tainted=is_tainted, note=note)
 
 
 def exchange_messages(memories: Sequence[PromptMemory]) -> tuple[ChatMessage, ...]:

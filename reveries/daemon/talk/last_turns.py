@@ -10,18 +10,16 @@ from typing import Final
 
 from reveries import protocol
 from reveries.daemon.talk.chat_context import (
+    ContextSource,
     PreparedTurn,
     SentExchange,
     TalkForm,
-    TurnContext,
 )
 from reveries.daemon.talk.chat_history import MARK_TOKENS
-from reveries.llm.base import ChatMessage
 from reveries.memory.model import SelfModel
 from reveries.safe_text import one_line, plain
 
 KEPT_CONVERSATIONS: Final = 8
-_NOTHING = SelfModel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,57 +73,33 @@ Count = Callable[[str], Awaitable[int]]
 
 async def context_parts(turn: LastTurn, count: Count) -> list[protocol.ContextPart]:
     """Return the parts of the prompt of `turn` in the model's order, each with its tokens by `count`."""
-    form, exchanges = turn.form, turn.exchanges
-    rules = form.system(*turn.names, _NOTHING, "")
-    with_self = form.system(*turn.names, turn.self_model, "")
-    whole = form.system(*turn.names, turn.self_model, turn.summary)
-    at_rules, at_self, at_all = await count(rules), await count(with_self), await count(whole)
-    context = turn.prepared.told
-    bare = TurnContext(exchanges, context.now)
-    at = _told_text(form, bare)
-    recalled, silence, thought = (
-        _told_text(form, shown).replace(at, "", 1).strip()
-        for shown in (
-            replace(bare, memories=context.memories),
-            replace(bare, silence=context.silence),
-            replace(bare, thought=context.thought),
-        )
+    exchanges = turn.exchanges
+    stable = turn.form.stable_sources(*turn.names, turn.self_model, turn.summary)
+    history = _context_part(
+        "history",
+        sum(exchange.tokens - MARK_TOKENS * (2 + len(exchange.recalled)) for exchange in exchanges),
+        0,
+        _format_history(exchanges),
+        _history_note(turn),
     )
+    words = ContextSource("your words", turn.prepared.read_words)
     return [
-        _context_part("rules", at_rules, 0, rules),
-        _context_part("self-model", at_self - at_rules, 0, with_self.removeprefix(rules).strip()),
-        _context_part(
-            "folded history",
-            at_all - at_self,
-            turn.summary_tokens,
-            whole.removeprefix(with_self).strip(),
-            _folded_note(turn),
-        ),
-        _context_part(
-            "history",
-            sum(exchange.tokens - MARK_TOKENS * (2 + len(exchange.recalled)) for exchange in exchanges),
-            0,
-            _format_history(exchanges),
-            _history_note(turn),
-        ),
-        _context_part("time", await _count_tokens(at, count), 0, at),
-        _context_part(
-            "recalled",
-            await _count_tokens(recalled, count),
-            turn.form.recalled_tokens,
-            recalled,
-            f"{len(turn.prepared.memories)} told",
-        ),
-        _context_part("silence", await _count_tokens(silence, count), 0, silence),
-        _context_part("thought", await _count_tokens(thought, count), 0, thought),
-        _context_part("your words", await _count_tokens(turn.prepared.read_words, count), 0, turn.prepared.read_words),
+        *[await _source_part(_with_fold(source, turn), count) for source in stable],
+        history,
+        *[await _source_part(source, count) for source in (*turn.prepared.sources, words)],
     ]
 
 
-def _told_text(form: TalkForm, context: TurnContext) -> str:
-    """Return all that is told with the words of a turn, without the words."""
-    messages = [*form.before_words(context), ChatMessage("user", form.ask("", context))]
-    return "\n".join(message.text for message in messages).strip()
+def _with_fold(source: ContextSource, turn: LastTurn) -> ContextSource:
+    """Return the source, with what a fold of this turn did to it."""
+    if source.name != "folded history":
+        return source
+    return replace(source, share_tokens=turn.summary_tokens, note=_folded_note(turn))
+
+
+async def _source_part(source: ContextSource, count: Count) -> protocol.ContextPart:
+    tokens = sum([await count(text) for text in (*(item.text for item in source.messages), source.lines) if text])
+    return _context_part(source.name, tokens, source.share_tokens, source.text, source.note)
 
 
 def _context_part(name: str, tokens: int, budget: int, text: str, note: str = "") -> protocol.ContextPart:
@@ -136,10 +110,6 @@ def _context_memory(
     episode_id: str, turn_id: str, line: str, tokens: int, was_told: bool, why_not: str = ""
 ) -> protocol.ContextMemory:
     return protocol.ContextMemory(episode_id, turn_id, plain(line), tokens, was_told, one_line(why_not))
-
-
-async def _count_tokens(text: str, count: Count) -> int:
-    return await count(text) if text else 0
 
 
 async def surfaced_memories(turn: LastTurn, count: Count) -> list[protocol.ContextMemory]:

@@ -11,17 +11,18 @@ from typing import Final
 
 from reveries.daemon.talk.chat_context import (
     ChosenMaterial,
+    ContextSource,
     SentExchange,
     TurnContext,
     TurnMaterial,
     exchange_messages,
     note_messages,
+    recalled_source,
     shown_turn_ids,
 )
 from reveries.daemon.talk.personal_questions import QUESTION_MARKS
 from reveries.daemon.talk.prompt_memories import TURNS_FIRST, choose_memories
 from reveries.index.terms import terms_of
-from reveries.llm.base import ChatMessage
 from reveries.memory.model import Recall, SelfModel, Turn
 from reveries.prompts import prompt
 
@@ -45,6 +46,7 @@ class PlainTalk:
     summary_share: float = 0.0
     tells_thoughts: bool = False
     reads_before_telling: bool = True
+    separator: str = "\n\n"
 
     def carried_tokens(self, room_tokens: int) -> int:
         """As much as the context holds."""
@@ -58,9 +60,11 @@ class PlainTalk:
         """Something goes only when the context is full."""
         return room_tokens
 
-    def system(self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str) -> str:
+    def stable_sources(
+        self, mind_name: str, owner_name: str, self_model: SelfModel, folded_summary: str
+    ) -> list[ContextSource]:
         """Return the one line of the system message: its bytes never change."""
-        return prompt("conversation_small", mind=mind_name)
+        return [ContextSource("rules", prompt("conversation_small", mind=mind_name), is_stable=True)]
 
     def mark_times(self, exchanges: Sequence[SentExchange]) -> list[SentExchange]:
         """Return the history as it is."""
@@ -78,17 +82,16 @@ class PlainTalk:
         memories = choose_memories(recall, shown_turn_ids(exchanges), material.now)
         return ChosenMaterial(material.project_notes, memories)
 
-    def before_words(self, context: TurnContext) -> tuple[ChatMessage, ...]:
-        """Return notes on untrusted text and projects, then what the mind itself said on older days."""
-        memories = context.memories
-        return (*note_messages(memories), *exchange_messages([item for item in memories if not item.is_owners]))
+    def sources(self, context: TurnContext) -> list[ContextSource]:
+        """Return what is recalled: notes on untrusted text and projects, and what the mind itself said on older days,
+        as messages; the owner's own words of older days above the new ones.
 
-    def ask(self, words: str, context: TurnContext) -> str:
-        """Return the owner's own words of older days before the new ones, in one message.
-
-        So the default model answered 15 of 16 questions, with the same words as an earlier message about 12.
+        So the default model answered 15 of 16 questions, with those words as an earlier message about 12.
         """
-        return "\n\n".join([*(item.quote for item in context.memories if item.is_owners), words])
+        memories = context.memories
+        messages = (*note_messages(memories), *exchange_messages([item for item in memories if not item.is_owners]))
+        lines = self.separator.join(item.quote for item in memories if item.is_owners)
+        return [recalled_source(context, self.recalled_tokens, messages, lines), *context.others]
 
 
 def asks_for_earlier_talk(words: str, recall: Recall, exchanges: Sequence[SentExchange]) -> bool:

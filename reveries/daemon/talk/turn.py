@@ -14,8 +14,18 @@ import structlog
 from reveries.clock import Clock
 from reveries.config import Settings
 from reveries.daemon.talk.answer_reading import MOST_OF_TIME, find_answer
-from reveries.daemon.talk.capable_talk import CapableTalk
-from reveries.daemon.talk.chat_context import STOPS, PreparedTurn, TalkForm, TurnContext, TurnMaterial, messages_for
+from reveries.daemon.talk.capable_talk import CapableTalk, silence_source, thought_source
+from reveries.daemon.talk.chat_context import (
+    STOPS,
+    PreparedTurn,
+    TalkForm,
+    TurnContext,
+    TurnMaterial,
+    last_message,
+    messages_before_words,
+    messages_for,
+    system_message,
+)
 from reveries.daemon.talk.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
 from reveries.daemon.talk.last_turns import LastTurn
 from reveries.daemon.talk.personal_answers import checked_model
@@ -210,13 +220,17 @@ class TurnPipeline:
         if recall is not None:
             events.recalled(recall, memories)
         read_words = await self._cut_to_fit(words)
-        turn_context = TurnContext(self.state.exchanges, context.now, memories, thought, silence, is_off_record)
-        recalled, asked = self.form.before_words(turn_context), self.form.ask(read_words, turn_context)
-        added = (*recalled, ChatMessage("user", asked))
+        others = [silence_source(silence)] if silence else []
+        if thought:
+            others.append(thought_source(thought, is_tainted=self.host.is_recent_thought_tainted()))
+        told = TurnContext(self.state.exchanges, context.now, memories, is_off_record, others)
+        sources = self.form.sources(told)
+        added = (*messages_before_words(sources), ChatMessage("user", last_message(self.form, sources, read_words)))
         if folded := await self.fold(self.room_tokens - await self.tokens.count_messages(added)):
-            turn_context = replace(turn_context, exchanges=self.state.exchanges)
-            recalled, asked = self.form.before_words(turn_context), self.form.ask(read_words, turn_context)
-        return PreparedTurn(context, recall, turn_context, tuple(chosen.memories), read_words, asked, recalled, folded)
+            told = replace(told, exchanges=self.state.exchanges)
+            sources = self.form.sources(told)
+        asked, recalled = last_message(self.form, sources, read_words), messages_before_words(sources)
+        return PreparedTurn(context, recall, told, sources, tuple(chosen.memories), read_words, asked, recalled, folded)
 
     async def _select_told(
         self, words: str, recall: Recall | None, memories: Sequence[PromptMemory]
@@ -234,12 +248,9 @@ class TurnPipeline:
 
     def _is_tainted(self, prepared: PreparedTurn) -> bool:
         """Whether untrusted text besides the recalled memories, which `record_exchange` looks at, is in the prompt: in
-        the thought, the notes on a project or the history. The reply inherits that."""
-        by_thought = bool(prepared.told.thought) and self.host.is_recent_thought_tainted()
-        noted = [memory.is_tainted for memory in prepared.memories if memory.project]
-        return inherits_taint(
-            Gate.TALK, by_thought, *noted, *(exchange.is_tainted for exchange in self.state.exchanges)
-        )
+        one of its sources or the history. The reply inherits that."""
+        told = [source.is_tainted for source in prepared.sources]
+        return inherits_taint(Gate.TALK, *told, *(exchange.is_tainted for exchange in self.state.exchanges))
 
     def _prompt(self, turn: PreparedTurn) -> Prompt:
         return Prompt(
@@ -253,7 +264,7 @@ class TurnPipeline:
     def _system(self, summary: str | None = None) -> str:
         summary = self.state.summary if summary is None else summary
         names = self.settings.mind.name, self.settings.owner.name
-        return self.form.system(*names, self.memory.self_model, summary)
+        return system_message(self.form.stable_sources(*names, self.memory.self_model, summary))
 
     def _last_turn(self, words: str, prepared: PreparedTurn) -> LastTurn:
         return LastTurn(

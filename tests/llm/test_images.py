@@ -45,6 +45,7 @@ def test_a_picture_goes_before_its_text_in_the_form_of_each_provider() -> None:
     [
         ("openai/gpt-4o", 512, 512, 630),  # 256 patches at the dearest rate; 255 in tiles.
         ("openai/gpt-4o", 6300, 4500, 3779),
+        ("openai/gpt-4o-mini", 1024, 1024, 25501),  # 33 times as many as for gpt-4o, at a lower price a token.
         ("anthropic/claude-sonnet-4-5", 1092, 1092, 1591),
         ("anthropic/claude-opus-5", 6300, 4500, 4784),
         ("google/gemini-2.5-flash", 384, 384, 1120),

@@ -9,7 +9,7 @@ import reveries
 from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
 
 SOURCES = Path(reveries.__file__).parent
-_LOGGED = re.compile(r"""log(?:_event)?\(\s*[^()]*?"([a-z]+\.[a-z_]+|planned)\"""")
+_LOGGED = re.compile(r"""log(?:_event|\.put)?\(\s*[^()]*?"([a-z]+\.[a-z_]+|planned)\"""")
 
 
 def test_every_event_that_the_mind_writes_into_a_log_has_words() -> None:

@@ -92,7 +92,7 @@ SEEDS = (
          "            if not find_structure_problems(connection):", "            if True:",
          f"{_OF_INDEXES}::test_an_index_is_not_made_anew_where_a_row_refers_to_what_is_not_there"),
     Seed("what a killed wake found is told by nobody", "db/opening.py",
-         "_join_notices(read_pending_notice(path), *told, mended)", "_join_notices(*told, mended)",
+         "_join_notices(read_pending_notice(path), *notices, mended)", "_join_notices(*notices, mended)",
          f"{_OF_INDEXES}::test_what_a_killed_wake_found_is_told_by_the_next_that_comes_so_far"),
     Seed("a first transaction that the power broke off is not taken back", "db/opening.py",
          "    finish_first_transaction(path)\n", "",
@@ -134,7 +134,7 @@ SEEDS = (
          "                    raise\n                if self._is",
          "                    raise\n                if self._is",
          f"{_OF_DATABASE}::test_a_body_that_raises_stores_nothing"),
-    Seed("a newer file is opened", _OPENING, "    if found > SCHEMA_VERSION:", "    if False:",
+    Seed("a newer file is opened", _OPENING, "    if version > SCHEMA_VERSION:", "    if False:",
          f"{_OF_DATABASE}::test_a_file_of_a_newer_reveries_is_refused_and_not_changed"),
     Seed("a copy from before a migration takes the place of another", _BACKUPS, "        if not copy.exists() or (",
          "        if True or (", "tests/db/test_past_minds.py::"
@@ -427,7 +427,7 @@ SEEDS = (
          "            self.state_changed.notify()\n", "",
          "tests/daemon/test_state.py::test_clients_are_told_what_becomes_of_thinking_after_a_pass"),
     Seed("what a note says again is not known again", "projects/documents.py",
-         " if one.fell_because != _why_gone(one)}", "}",
+         " and chunk.fall is not Fall.LEFT_DOCUMENT", "",
          "tests/projects/test_folder.py::test_what_stands_in_a_note_no_more_falls_and_what_is_new_is_known"),
     Seed("a window's process with a full pipe is left", "client/web/server.py",
          "return_exceptions=True)\n            await process.communicate()",
@@ -439,7 +439,7 @@ SEEDS = (
          "tests/client/test_web.py::"
          "test_no_process_of_a_window_outlives_the_server_however_little_time_it_has"),
     Seed("what the owner retracted of a note comes back", "projects/folder_reading.py",
-         "{one.id for one in gone}) | rejected,", "{one.id for one in gone}),",
+         "read, missing, with_retracted=False)", "read, missing)",
          "tests/projects/test_folder.py::"
          "test_what_the_owner_retracts_stays_retracted_while_its_note_still_says_it"),
 )  # fmt: skip

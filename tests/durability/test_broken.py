@@ -63,7 +63,7 @@ async def test_a_disk_that_fails_when_the_mind_was_told_to_end_already_is_told_b
 async def test_damage_that_the_doctor_sees_while_the_mind_is_awake_is_told_and_ends_it(zygote: Zygote) -> None:
     with tempfile.TemporaryDirectory(prefix="rvb", dir=in_memory()) as folder:
         told, exit_code = await look_at_a_broken_file(Path(folder), "erasures", zygote)
-    assert told.startswith("storage_lost: The memory is damaged")
+    assert told.startswith("storage_damaged: The memory is damaged")
     assert "restores the newest intact backup" in told
     assert exit_code == 74
 

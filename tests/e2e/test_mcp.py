@@ -117,6 +117,11 @@ async def test_every_tool_has_the_fields_of_the_specification_over_the_wire(livi
         [conflict] = (await ask("get_contradictions", **project))["contradictions"]
         assert {conflict["chunk_a"]["id"], conflict["chunk_b"]["id"]} == {first["id"], third["id"]}
 
+        assert (await ask("get_facts", **project))["facts"] == []
+        assert (await ask("ask_notes", **project, question="When is it due?"))["verdict"] == "not_said"
+        assert (await ask("get_fact_conflicts", **project))["conflicts"] == []
+        assert (await ask("get_proposals", **project))["proposals"] == []
+
         await ask("remember", text="The boards lie behind the house.")
         recalled = await ask("recall", query="where are the boards?")
         assert "behind the house" in recalled["turns"][0]["text"]

@@ -6,7 +6,7 @@ from reveries.daemon.checkup.inside import ChosenModels, Inside
 from reveries.daemon.checkup.memory_file import DAMAGED
 from reveries.db.driver import SQLITE_VERSION
 from reveries.db.storage_errors import damaged_in_use_error
-from reveries.errors import StorageError
+from reveries.errors import StorageError, StorageLostError
 from reveries.protocol import Fault, Finding
 
 SAFE_SQLITE = (3, 51, 3)
@@ -46,5 +46,7 @@ async def check(inside: Inside, _: ChosenModels) -> AsyncIterator[Finding | str]
     except TimeoutError:
         why = f"that takes more than {_LOOK_SECONDS:g} s (it is checked while the mind sleeps)"
         yield f"every page of the memory: {why}"
+    except StorageLostError:
+        raise  # It ends the mind: the owner is told at once, before another part meets the same.
     except StorageError as error:
         yield DAMAGED.found(error.message, where=where)

@@ -53,6 +53,7 @@ from reveries.daemon.senses.battery import on_battery
 from reveries.daemon.senses.folder_watch import FolderWatch
 from reveries.daemon.server import Server
 from reveries.daemon.shutdown import Shutdown, wind_down
+from reveries.daemon.talk.conversation import Conversation
 from reveries.daemon.talk.sentence_embedding import SentenceEmbeddings
 from reveries.db.database import Database
 from reveries.db.failpoints import Step, reach_step
@@ -63,6 +64,7 @@ from reveries.llm.answer_counts import AnswerCounts
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import open_circuits
 from reveries.llm.tier_results import open_tier_results
+from reveries.memory.conversations import MAIN_CHANNEL
 from reveries.memory.memory import Memory, MemoryParts
 from reveries.protocol.checkup import modules_in
 from reveries.safety.journal import SafetyJournal
@@ -174,7 +176,7 @@ async def _live_until_ended(wake: Wake, clock: Clock, awake: asyncio.Event, endi
         meanings = SentenceEmbeddings(models.embedding.bare)
         guards = await load_guards(models, meanings)
         mind = build_mind(parts, guards, random.Random())  # For thoughts and waits, not for secrets.
-        await mind.conversation.open()
+        await mind.conversations.open()
         if not safe_because:
             await mind.thinking.restore()
         reach_step(Step.WOKEN)
@@ -235,7 +237,7 @@ async def _start_tasks(
             mind.database.suspect(error.message)
         ending.storage_lost(error.exit_code)
 
-    clients = AttachedClients(mind.conversation)
+    clients = AttachedClients(mind.conversations)
     clients.follow(mind.events)
     requests = RequestDispatcher(mind, clients, DetachedTasks(tasks, storage_lost), ending.fall_asleep)
     server = Server(
@@ -269,30 +271,40 @@ async def _supervise_task(name: str, task: Callable[[], Awaitable[None]], mind: 
             raise
 
 
+async def _run_conversation(conversation: Conversation) -> None:
+    """Notice when a conversation becomes idle."""
+    await conversation.pulse.during(conversation.run())
+
+
 def supervised_tasks(
     mind: Mind, schedule: Schedule, meanings: SentenceEmbeddings
 ) -> dict[str, Callable[[], Awaitable[None]]]:
     """Return the supervised tasks by name: those that may fail and be restarted without ending the mind."""
-    talk, monologue = mind.conversation, mind.monologue
+    monologue = mind.monologue
 
     def is_occupied() -> bool:
         return mind.conversations.is_talking or bool(mind.room.why_to_rest())
 
     pulses = {THINKING: monologue.pulse, SCHEDULE: schedule.pulse, STORAGE: mind.database.pulse}
-    pulses |= {REPLY: talk.reply_pulse, REST: talk.pulse}
+    tasks: dict[str, Callable[[], Awaitable[None]]] = {}
+    for conversation in mind.conversations:
+        where = "" if conversation.channel == MAIN_CHANNEL else f" {conversation.channel}"
+        pulses |= {f"{REPLY}{where}": conversation.reply_pulse, f"{REST}{where}": conversation.pulse}
+        tasks |= {
+            f"conversation{where}": partial(_run_conversation, conversation),
+            f"danger{where}": conversation.danger.preload,
+            f"read-ahead{where}": conversation.run_read_ahead,
+        }
     for name, pulse in pulses.items():
         mind.watchdog.watch(name, pulse)
     mind.watchdog.watch(LIGHT_SLEEP, mind.memory.light_sleep_pulse, is_waited_for=True)
     mind.watchdog.watch(BACKUP, mind.database.copy_pulse, is_waited_for=True)
-    return {
+    return tasks | {
         "warm-up": mind.sleep.warm_up,
         "leftovers": mind.sleep.run_light_sleep,
         "records": mind.memory.shorten_records,
         "erased-again": lambda: scrub_after_restore(mind),
         "look-at-embedder": lambda: wait_for_embedder(mind.memory, mind.models.embedding, mind.clock),
-        "conversation": lambda: talk.pulse.during(talk.run()),
-        "danger": talk.danger.preload,
-        "read-ahead": talk.run_read_ahead,
         "monologue": lambda: monologue.pulse.during(monologue.run()),
         "occupations": mind.occupations.run,
         "folders": FolderWatch(mind.projects.store, mind.clock, mind.projects.follow_folder).run,

@@ -9,6 +9,8 @@ from reveries.protocol.registry import request
 
 ConversationId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 Words = Annotated[str, msgspec.Meta(max_length=500)]
+InConversation = Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | msgspec.UnsetType
+"""Which of the open conversations is meant, by its channel. Omitted for the plain chat, as by earlier versions."""
 
 
 class SaidTurn(msgspec.Struct, frozen=True):
@@ -30,6 +32,7 @@ class Attached(Answer, frozen=True):
     turns: list[SaidTurn]
     earlier_count: int
     notices: list[str]
+    conversation: InConversation = msgspec.UNSET
 
 
 class RecalledItem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -83,6 +86,7 @@ class Spoken(Answer, frozen=True):
     """request_id 0: a turn was stored in the conversation, from any client."""
 
     turn: SaidTurn
+    conversation: InConversation = msgspec.UNSET
 
 
 class Help(Answer, frozen=True):
@@ -136,11 +140,14 @@ class Switched(Answer, frozen=True):
     it."""
 
     conversation_id: str
+    conversation: InConversation = msgspec.UNSET
 
 
 @request(answer=Attached, safe=True, large=True)
 class Attach(Request, frozen=True):
     """Join the conversation. Answered by `Attached`; from then on its events are sent with request_id 0."""
+
+    conversation: InConversation = msgspec.UNSET
 
 
 @request(answer=Ok, safe=True)
@@ -157,12 +164,15 @@ class Say(Request, frozen=True):
     off_record: bool | msgspec.UnsetType = msgspec.UNSET
     """Sent as true: neither these words nor the reply are stored, recalled, thought about or logged. No `Stored` is
     sent."""
+    conversation: InConversation = msgspec.UNSET
 
 
 @request(answer=Ok, safe=True)
 class NoteWriting(Request, frozen=True):
     """The owner is writing: project work makes room on a local model, which reads the next prompt ahead, so that the
     words need not wait. Repeated while they write. Says nothing of the text. Answered by `Ok`."""
+
+    conversation: InConversation = msgspec.UNSET
 
 
 @request(answer=Conversations, safe=True, large=True)
@@ -196,6 +206,8 @@ class AskPastWords(Request, frozen=True):
 class NewConversation(Request, frozen=True):
     """Let the current conversation rest and begin a new one. Answered by `Ok`; all attached clients get `Switched`."""
 
+    conversation: InConversation = msgspec.UNSET
+
 
 @request(answer=Ok)
 class ResumeConversation(Request, frozen=True):
@@ -203,9 +215,12 @@ class ResumeConversation(Request, frozen=True):
     unique prefix. Answered by `Ok`; all attached clients get `Switched`."""
 
     conversation_id: ConversationId
+    conversation: InConversation = msgspec.UNSET
 
 
 @request(answer=TakenBack)
 class TakeBack(Request, frozen=True):
     """Remove the owner's last turn and the reply to it from the conversation and from memory; possible only until sleep
     has processed them. Answered by `TakenBack`; all attached clients get `Switched`."""
+
+    conversation: InConversation = msgspec.UNSET

@@ -50,7 +50,7 @@ async def ask(
 
     session = cast("Session", SimpleNamespace(number=1, outbox=Outbox(), imports={}, is_gone=False))
     async with asyncio.TaskGroup() as tasks:
-        clients, detached = AttachedClients(asked.conversation), DetachedTasks(tasks, storage_is_kept)
+        clients, detached = AttachedClients(asked.conversations), DetachedTasks(tasks, storage_is_kept)
         call = Call(asked, session, request.request_id, clients, detached, stay_awake)
         try:
             last = await answer_request(call, request)
@@ -71,7 +71,7 @@ async def status_of(mind: Mind) -> protocol.Status:
 def dispatcher(mind: Mind, tasks: asyncio.TaskGroup) -> RequestDispatcher:
     """The daemon's dispatcher, for a mind that neither shuts down nor loses its storage."""
     return RequestDispatcher(
-        mind, AttachedClients(mind.conversation), DetachedTasks(tasks, storage_is_kept), stay_awake
+        mind, AttachedClients(mind.conversations), DetachedTasks(tasks, storage_is_kept), stay_awake
     )
 
 

@@ -4,15 +4,25 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec import UNSET
 
+from reveries import protocol
+from reveries.daemon.requests.clients import AttachedClients
 from reveries.daemon.talk.conversation import Conversation
 from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.daemon.talk.turn import TurnPipeline
+from reveries.errors import NotFoundError
 from reveries.safety.breaker import Breaker
+from tests.daemon.asking import ask
 from tests.daemon.kit import SETTINGS, Events, Talk, talking, until
 from tests.fakes.scripted import Pause
+
+if TYPE_CHECKING:
+    from reveries.daemon.server import Session
 
 
 @asynccontextmanager
@@ -105,3 +115,46 @@ async def test_a_channel_has_one_conversation(tmp_path: Path) -> None:
     async with _two(tmp_path) as (_, registry, other):
         with pytest.raises(ValueError, match="letters"):
             registry.add(other)
+
+
+class _Client:
+    """A session that keeps what is sent to it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.frames: list[protocol.Frame] = []
+        self.outbox = SimpleNamespace(send_broadcast=self.frames.append, send_piece=self.frames.append)
+
+    @property
+    def spoken(self) -> list[tuple[str, object]]:
+        """What it was shown, with the name of the conversation that the frame has."""
+        return [(frame.turn.text, frame.conversation) for frame in self.frames if isinstance(frame, protocol.Spoken)]
+
+
+async def test_each_client_is_shown_the_conversation_that_it_joined_and_no_other(tmp_path: Path) -> None:
+    async with _two(tmp_path) as (talk, registry, other):
+        clients, chat, letters = AttachedClients(registry), _Client(1), _Client(2)
+        clients.attach(cast("Session", chat), registry.named(UNSET))
+        clients.attach(cast("Session", letters), registry.named("letters"))
+        assert registry.attached_count == 2
+        for conversation, words in ((talk.conversation, "My boat is called Ida."), (other, "Dear Paul.")):
+            await conversation.say(words, Events())
+            [turn, *_] = await talk.memory.conversations.recent_turns(conversation.conversation_id, 2)
+            clients.notify_turn(turn)
+        assert chat.spoken == [("My boat is called Ida.", UNSET)], "older clients see the plain chat as before"
+        assert letters.spoken == [("Dear Paul.", "letters")]
+        clients.notify_switched(other)
+        assert [type(frame) for frame in chat.frames] == [protocol.Spoken]
+        clients.notify_state("asleep", "")
+        assert [type(client.frames[-1]) for client in (chat, letters)] == [protocol.StateChanged] * 2
+        clients.attach(cast("Session", chat), other)
+        assert (talk.conversation.attached_count, other.attached_count) == (0, 2)
+        clients.detach(cast("Session", chat))
+        assert registry.attached_count == 1
+
+
+async def test_a_conversation_that_is_not_open_is_said_with_those_that_are(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        with pytest.raises(NotFoundError, match="'desk'") as failed:
+            await ask(talk, protocol.Say(1, "Hello.", conversation="desk"))
+        assert failed.value.advice == "Open are: chat."

@@ -120,7 +120,7 @@ async def status_frame(request_id: int, mind: Mind) -> protocol.Status:
         state=state,
         state_detail=detail,
         conversation_turns=mind.conversation.turn_count,
-        attached_clients=mind.conversation.attached_count,
+        attached_clients=mind.conversations.attached_count,
         thinking_enabled=mind.settings.monologue.enabled,
         last_thought_at=mind.monologue.cycle.last_thought_at,
         last_consolidation=stats.last_consolidation,

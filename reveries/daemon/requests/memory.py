@@ -126,7 +126,8 @@ async def _forget_and_notify(call: Call, request: protocol.Forget, report: Forge
         return answer
     finally:
         if is_done or report.is_gone:  # Clients reload the conversation, even if the erasure failed later.
-            call.clients.notify_switched()
+            for conversation in call.mind.conversations:
+                call.clients.notify_switched(conversation)
 
 
 async def _finish_erasure(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reveries import protocol
 from reveries.daemon.notices import attach_notices
+from reveries.daemon.requests.clients import named_conversation
 from reveries.daemon.requests.frames import recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.server import Session
@@ -25,21 +26,22 @@ _LINE_CHARS = 240
 
 @handles(protocol.Attach)
 async def attach_client(call: Call, request: protocol.Attach) -> None:
-    mind = call.mind
+    mind, conversation = call.mind, call.mind.conversations.named(request.conversation)
     with contextlib.suppress(DiskFullError):  # The current conversation goes on then.
-        await mind.conversation.open()
+        await conversation.open()
     # Attach first, so that the client is notified of a turn that is stored while earlier turns are read.
-    call.clients.attach(call.session)
+    call.clients.attach(call.session, conversation)
     async with call.clients.scrolling_back:
-        turns = await mind.memory.conversations.recent_turns(mind.conversation.conversation_id, _SCROLLBACK_TURNS)
+        turns = await mind.memory.conversations.recent_turns(conversation.conversation_id, _SCROLLBACK_TURNS)
         call.send(
             protocol.Attached(
                 request_id=request.request_id,
-                conversation_id=mind.conversation.conversation_id,
-                began_at=mind.conversation.began_at,
+                conversation_id=conversation.conversation_id,
+                began_at=conversation.began_at,
                 turns=said_turns(turns),
                 earlier_count=turns[0].position if turns else 0,
                 notices=await attach_notices(mind),
+                conversation=named_conversation(conversation),
             )
         )
 
@@ -52,11 +54,11 @@ async def detach_client(call: Call, request: protocol.Detach) -> protocol.Ok:
 
 @handles(protocol.Say)
 async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
-    mind = call.mind
+    mind, conversation = call.mind, call.mind.conversations.named(request.conversation)
     events, stop = _TurnToSession(call.session, request.request_id), ReplyStop()
 
     def turn() -> Coroutine[None, None, TurnResult]:
-        return mind.conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
+        return conversation.say(request.text, events, off_record=request.off_record is True, stop=stop)
 
     reply = call.detached.start(call.session, turn, "turn")
     try:
@@ -76,7 +78,7 @@ async def say_words(call: Call, request: protocol.Say) -> protocol.Replied:
 @handles(protocol.NoteWriting)
 async def note_writing(call: Call, request: protocol.NoteWriting) -> protocol.Ok:
     call.mind.activity.note_writing()
-    call.mind.conversation.request_read_ahead()
+    call.mind.conversations.named(request.conversation).request_read_ahead()
     return protocol.Ok(request.request_id)
 
 
@@ -105,22 +107,25 @@ async def find_past_words(call: Call, request: protocol.AskPastWords) -> protoco
 
 @handles(protocol.NewConversation)
 async def begin_conversation(call: Call, request: protocol.NewConversation) -> None:
-    await call.mind.conversation.begin_new()
+    conversation = call.mind.conversations.named(request.conversation)
+    await conversation.begin_new()
     call.send(protocol.Ok(request.request_id))
-    call.clients.notify_switched()
+    call.clients.notify_switched(conversation)
 
 
 @handles(protocol.ResumeConversation)
 async def resume_conversation(call: Call, request: protocol.ResumeConversation) -> None:
-    await call.mind.conversation.go_back_to(request.conversation_id)
+    conversation = call.mind.conversations.named(request.conversation)
+    await conversation.go_back_to(request.conversation_id)
     call.send(protocol.Ok(request.request_id))
-    call.clients.notify_switched()
+    call.clients.notify_switched(conversation)
 
 
 @handles(protocol.TakeBack)
 async def take_back_words(call: Call, request: protocol.TakeBack) -> None:
-    call.send(protocol.TakenBack(request.request_id, plain(await call.mind.conversation.take_back())))
-    call.clients.notify_switched()
+    conversation = call.mind.conversations.named(request.conversation)
+    call.send(protocol.TakenBack(request.request_id, plain(await conversation.take_back())))
+    call.clients.notify_switched(conversation)
 
 
 @dataclass(frozen=True, slots=True)

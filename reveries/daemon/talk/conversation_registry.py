@@ -4,7 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
 
+import msgspec
+
 from reveries.daemon.talk.conversation import Conversation
+from reveries.errors import NotFoundError
 from reveries.memory.conversations import MAIN_CHANNEL
 
 
@@ -23,6 +26,20 @@ class ConversationRegistry:
     def __getitem__(self, channel: str) -> Conversation:
         return self._conversations[channel]
 
+    def named(self, channel: str | msgspec.UnsetType) -> Conversation:
+        """Return the conversation of a channel; without one, the plain chat. Raises NotFoundError."""
+        if channel is msgspec.UNSET:
+            return self.main
+        if channel not in self._conversations:
+            raise NotFoundError(
+                f"No conversation {channel[:80]!r} is open.", advice=f"Open are: {', '.join(self._conversations)}."
+            )
+        return self._conversations[channel]
+
+    def holding(self, conversation_id: str) -> Conversation:
+        """Return the one that a stored turn was said in; the plain chat, if it has moved on meanwhile."""
+        return next((item for item in self if item.conversation_id == conversation_id), self.main)
+
     def __iter__(self) -> Iterator[Conversation]:
         return iter(self._conversations.values())
 
@@ -30,6 +47,11 @@ class ConversationRegistry:
     def main(self) -> Conversation:
         """The plain chat."""
         return self._conversations[MAIN_CHANNEL]
+
+    @property
+    def attached_count(self) -> int:
+        """How many clients show a conversation."""
+        return sum(conversation.attached_count for conversation in self)
 
     @property
     def is_talking(self) -> bool:
@@ -50,6 +72,11 @@ class ConversationRegistry:
     def is_closing(self) -> bool:
         """Whether new turns are refused because the mind shuts down."""
         return any(conversation.is_closing for conversation in self)
+
+    async def open(self) -> None:
+        """Go on with the last conversation of every channel, or begin one."""
+        for conversation in self:
+            await conversation.open()
 
     def request_read_ahead(self) -> None:
         """Have the model read the stable part of every prompt again, because it changed."""

@@ -5,6 +5,7 @@
       AsleepError                 3   the mind is asleep: `reveries wake`
       InputDataError             65   an input file has an error (file, line)
       InputFileError             66   an input file cannot be read
+        DocumentError                   a document cannot be read; `fault` says why
       ModelError                 69   a model cannot be used
         ModelMissingError               its weights are not on this machine
         ModelUnavailableError           it does not answer, or not in time
@@ -80,6 +81,43 @@ class InputFileError(ReveriesError):
 
     exit_code = 66
     code = "input_file"
+
+
+class DocumentFault(StrEnum):
+    """Why a document cannot be read."""
+
+    MISSING = "missing"
+    """There is no such file, or it may not be read."""
+    ENCRYPTED = "encrypted"
+    """It needs a password, or the password is wrong."""
+    EMPTY = "empty"
+    """0 bytes, or no page."""
+    TRUNCATED = "truncated"
+    """Its end is missing."""
+    DAMAGED = "damaged"
+    WRONG_SUFFIX = "wrong_suffix"
+    """Its contents are of another format than its name says."""
+    UNKNOWN_FORMAT = "unknown_format"
+    TOO_LARGE = "too_large"
+    """More bytes, or more when unpacked, than are read."""
+    TOO_MANY_PAGES = "too_many_pages"
+    NO_PAGE = "no_page"
+    """It has no page of this number."""
+    TOO_SLOW = "too_slow"
+    CRASHED = "crashed"
+    """The program that reads it ended: too much memory, or a fault in its library."""
+    CANNOT_RECOGNISE = "cannot_recognise"
+    """The program that reads pictures of text is not installed, or does not work here."""
+
+
+class DocumentError(InputFileError):
+    """A document cannot be read. Nothing of it is kept by the reader."""
+
+    code = "document"
+
+    def __init__(self, message: str, *, advice: str = "", fault: DocumentFault = DocumentFault.DAMAGED) -> None:
+        super().__init__(message, advice=advice)
+        self.fault = fault
 
 
 class ModelError(ReveriesError):

@@ -19,6 +19,7 @@ EXIT_CODES = {
     "asleep": 3,
     "input_data": 65,
     "input_file": 66,
+    "document": 66,
     "model": 69,
     "model_missing": 69,
     "model_unavailable": 69,

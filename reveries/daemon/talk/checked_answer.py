@@ -30,6 +30,8 @@ class CheckedModel:
     question: PersonalQuestion
     read: Callable[[], Awaitable[AnswerReading | None]]
     """Returns which line answers the question; None if that cannot be known."""
+    is_untold: bool = False
+    """Whether code knows already that nothing was said of what is asked for."""
     reading: AnswerReading | None = field(default=None, init=False)
 
     @property
@@ -38,7 +40,7 @@ class CheckedModel:
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[StreamEvent, None]:
         """See ChatModel."""
-        for attempt in (prompt, None):
+        for attempt in () if self.is_untold else (prompt, None):
             asked = attempt or self._with_line(prompt)
             is_shown = False
             if asked is not None:

@@ -11,10 +11,11 @@ from reveries.daemon.talk.chat_context import PreparedTurn, SentExchange
 from reveries.daemon.talk.checked_answer import CheckedModel
 from reveries.daemon.talk.personal_questions import is_question, read_personal_question
 from reveries.daemon.talk.prompt_memories import QUOTE_CHARS, PromptMemory, choose_memories
+from reveries.daemon.talk.relatives import asks_for_unmentioned_relative
 from reveries.daemon.talk.reply_generation import ReplyModel
 from reveries.llm.base import ChatMessage, ChatModel, Vector
 from reveries.memory.memory import Memory
-from reveries.memory.model import Recall
+from reveries.memory.model import Origin, Recall
 from reveries.memory.text.quoting import quote_around
 
 BEST_RECALLED: Final = 2
@@ -35,7 +36,18 @@ def checked_model(
         lines = await lines_for(recall, exchanges, memory.embed_cues, prepared.context.now)
         return await read_lines(model, question.words, lines)
 
-    return CheckedModel(model, question, read)
+    return CheckedModel(model, question, read, asks_for_unmentioned_relative(words, told_texts(recall, exchanges)))
+
+
+def told_texts(recall: Recall, exchanges: Sequence[SentExchange]) -> list[str]:
+    """Return what the owner and others said, as far as it is in the conversation or was recalled."""
+    recalled = [ranked.turn for ranked in (*recall.turns, *recall.nearest)]
+    summaries = [item.episode.summary for item in recall.episodes]
+    return [
+        *(exchange.owner_words for exchange in exchanges),
+        *(turn.text for turn in recalled if turn.origin is not Origin.SELF),
+        *summaries,
+    ]
 
 
 async def lines_for(

@@ -935,9 +935,21 @@ CREATE TABLE documents (             -- texts that the owner added, and files of
     bytes INTEGER NOT NULL DEFAULT 0,
     state TEXT NOT NULL DEFAULT 'present' CHECK (state IN ('present', 'gone')),
     is_trusted INTEGER NOT NULL CHECK (is_trusted IN (0, 1)),
-    added_at REAL NOT NULL
+    added_at REAL NOT NULL,
+    original TEXT NOT NULL DEFAULT '',     -- SHA-256 of its file, by which the home keeps it; empty: it is not kept
+    version INTEGER NOT NULL DEFAULT 1,    -- of the file: one more with each newer one
+    reading TEXT NOT NULL DEFAULT 'complete'
+        CHECK (reading IN ('pending', 'processing', 'complete', 'failed')),
+    failure TEXT NOT NULL DEFAULT ''       -- why it could not be read; empty unless `failed`
+        CHECK (failure IN (
+            '', 'missing', 'encrypted', 'empty', 'truncated', 'damaged', 'wrong_suffix', 'unknown_format', 'too_large',
+            'too_many_pages', 'no_page', 'too_slow', 'crashed', 'cannot_recognise'
+        )),
+    tries INTEGER NOT NULL DEFAULT 0,      -- how often its reading began
+    page_count INTEGER NOT NULL DEFAULT 0  -- of its file; 0: unknown, or it is not read page by page
 ) STRICT;
 CREATE INDEX documents_by_project ON documents (project_id);
+CREATE INDEX documents_to_read ON documents (reading) WHERE reading IN ('pending', 'processing');
 
 -- Chunks: each is one thing that a project knows.
 CREATE TABLE chunks (
@@ -981,6 +993,70 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_document ON chunks (document_id);
 CREATE INDEX chunks_by_project ON chunks (project_id, type);
 CREATE INDEX chunks_by_confidence ON chunks (project_id, confidence);
+
+CREATE TABLE pages (                 -- of documents that are read page by page: pages, sheets, slides
+    id TEXT PRIMARY KEY,
+    document_id TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,              -- of the file that it was read from
+    number INTEGER NOT NULL,               -- in the file, from 1
+    label TEXT NOT NULL DEFAULT '',        -- what is printed on it: "iv", "A2.01"
+    section TEXT NOT NULL DEFAULT '',      -- the part of the document that it belongs to
+    kind TEXT NOT NULL DEFAULT '',
+    width REAL NOT NULL,                   -- in points, as it is shown
+    height REAL NOT NULL,
+    rotation INTEGER NOT NULL DEFAULT 0,
+    text TEXT NOT NULL,                    -- verbatim: quotes are checked against it
+    text_from TEXT NOT NULL CHECK (text_from IN ('layer', 'ocr', 'none')),
+    recognition TEXT NOT NULL DEFAULT 'none'   -- of its picture, whose words its text may lack
+        CHECK (recognition IN ('none', 'pending', 'complete', 'failed')),
+    outline TEXT NOT NULL DEFAULT '',      -- what stands on it, in a few lines
+    cross_references TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(cross_references)),
+    checksum BLOB NOT NULL,
+    UNIQUE (document_id, version, number)
+) STRICT;
+CREATE INDEX pages_to_recognise ON pages (recognition) WHERE recognition = 'pending';
+
+CREATE TABLE pointers (              -- chunks that have a place on a page
+    chunk_id TEXT PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
+    page_id TEXT NOT NULL REFERENCES pages (id) ON DELETE CASCADE,      -- where it begins
+    position INTEGER NOT NULL,             -- on that page, from 1
+    kind TEXT NOT NULL,
+    cross_references TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(cross_references))
+) STRICT;
+CREATE INDEX pointers_by_page ON pointers (page_id, position);
+
+CREATE TABLE pointer_boxes (         -- in parts of a page's width and height, from its top left; some go on overleaf
+    pointer_id TEXT NOT NULL REFERENCES pointers (chunk_id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    page_id TEXT NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    x REAL NOT NULL CHECK (x BETWEEN 0 AND 1),
+    y REAL NOT NULL CHECK (y BETWEEN 0 AND 1),
+    width REAL NOT NULL CHECK (width BETWEEN 0 AND 1),
+    height REAL NOT NULL CHECK (height BETWEEN 0 AND 1),
+    PRIMARY KEY (pointer_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pointer_boxes_by_page ON pointer_boxes (page_id);
+
+CREATE TABLE citations (             -- what a reply rests on, as it was shown
+    turn_id TEXT NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    pointer_id TEXT REFERENCES chunks (id) ON DELETE CASCADE,           -- null: it was not offered
+    state TEXT NOT NULL CHECK (state IN ('on_page', 'not_on_page', 'not_offered')),
+    made_by TEXT NOT NULL CHECK (made_by IN ('model', 'rules')),
+    document TEXT NOT NULL,                -- its name then
+    page_number INTEGER NOT NULL,
+    page_label TEXT NOT NULL,
+    quote TEXT NOT NULL,
+    boxes TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(boxes)),
+    PRIMARY KEY (turn_id, position)
+) STRICT;
+CREATE INDEX citations_by_pointer ON citations (pointer_id);
+
+-- Where some text of a page is erased or changed by `forget`, the file that still has it is not kept either.
+CREATE TRIGGER pages_without_their_text AFTER UPDATE OF text ON pages WHEN new.text <> old.text
+BEGIN
+    UPDATE documents SET original = '' WHERE id = old.document_id;
+END;
 
 CREATE TABLE drafts (                -- texts that the model worded when asked; never progress
     id TEXT PRIMARY KEY,
@@ -1035,7 +1111,7 @@ BEGIN
 END;
 CREATE TRIGGER documents_without_their_text AFTER DELETE ON chunks WHEN old.document_id IS NOT NULL
 BEGIN
-    UPDATE documents SET sha256 = '' WHERE id = old.document_id;
+    UPDATE documents SET sha256 = '', original = '' WHERE id = old.document_id;
 END;
 CREATE TRIGGER chunks_delete_words BEFORE DELETE ON chunks
 BEGIN

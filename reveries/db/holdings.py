@@ -107,6 +107,12 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
     "activities": TextTable(("details", "skill_area"), "your projects", erased="words"),
     "steps": TextTable(("arguments", "result", "path"), "your projects", is_tainted=True, erased="words"),
     "documents": TextTable(("path", "name"), "your projects", erased="words"),
+    "pages": TextTable(
+        ("label", "section", "text", "outline", "cross_references"), "the documents of your projects, page by page",
+        ("text",), erased="words",
+    ),
+    "pointers": TextTable(("cross_references",), "the documents of your projects, page by page", erased="words"),
+    "citations": TextTable(("document", "page_label", "quote"), "what a reply cited", erased="row"),
     "chunks": TextTable(
         ("title", "content", "tags", "fell_because", "names", "lead"), "your projects", ("title", "content"),
         is_tainted=True, erased="row",

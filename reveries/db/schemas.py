@@ -5,7 +5,7 @@ from typing import Final
 
 from reveries.db.driver import dbapi
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 15
 
 
 def schema_statements() -> list[str]:

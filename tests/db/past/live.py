@@ -5,7 +5,7 @@
 
     schema 1: 989cde3    schema 2: 2148eba    schema 3: c00cdc1    schema 4: c249f75    schema 5: 2d449cc
     schema 6: 46dc306    schema 7: da541ce    schema 8: dc5096e    schema 9: f7ab54e
-    schema 10: e8a6b95    schema 11: 51c1688    schema 12: 0b23fc13    schema 13: 1e17074d
+    schema 10: e8a6b95    schema 11: 51c1688    schema 12: 0b23fc13    schema 13: 1e17074d    schema 14: 95de3d8d
 
 Each is the last commit that wrote this schema. They are never made anew: a file that today's code wrote would prove
 nothing. What it uses of the code was the same in all of them.

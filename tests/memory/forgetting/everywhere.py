@@ -138,6 +138,13 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "projects.folder",
             "documents.path",
             "documents.name",
+            "pages.label",
+            "pages.section",
+            "pages.text",
+            "pages.outline",
+            "citations.document",
+            "citations.page_label",
+            "citations.quote",
             "chunks.title",
             "chunks.content",
             "chunks.fell_because",
@@ -161,6 +168,8 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
     "questions.payload": (_LIST,),
     "chunks.tags": (_LIST,),
     "chunks.names": (_LIST,),
+    "pages.cross_references": (_LIST,),
+    "pointers.cross_references": (_LIST,),
     "drafts.doubts": (_LIST,),
     "tasks.files": (_json([{"path": _TEXT, "sha256": "0", "is_made": True}]),),
     "relations.context_tags": (_LIST,),
@@ -191,6 +200,8 @@ TRACES: Final = {
     "drafts.checksum": f"SELECT checksum FROM drafts WHERE content {_HOLDS}",
     "questions.checksum": f"SELECT checksum FROM questions WHERE question {_HOLDS}",
     "documents.sha256": "SELECT CAST(sha256 AS BLOB) FROM documents",
+    "documents.original": "SELECT CAST(original AS BLOB) FROM documents",
+    "pages.checksum": f"SELECT checksum FROM pages WHERE text {_HOLDS}",
     "chunks.checksum": f"SELECT checksum FROM chunks WHERE content {_HOLDS}",
     "chunk_vectors.vector": "SELECT vector FROM chunk_vectors",
     "chunk_words_data.block": f"SELECT CAST('{SAID}' AS BLOB) FROM chunk_words WHERE chunk_words MATCH '{SAID}'",
@@ -301,6 +312,14 @@ NO_WORDS: Final = {
             "steps.task_id",
             "documents.id",
             "documents.project_id",
+            "pages.id",
+            "pages.document_id",
+            "pointers.chunk_id",
+            "pointers.page_id",
+            "pointer_boxes.pointer_id",
+            "pointer_boxes.page_id",
+            "citations.turn_id",
+            "citations.pointer_id",
             "chunks.id",
             "chunks.project_id",
             "chunks.document_id",
@@ -366,6 +385,8 @@ NO_WORDS: Final = {
             "activities.action",  # projects/store.py and who calls it
             "steps.tool",  # projects/work_model.py and who calls it
             "documents.media_type",  # knowledge/documents.py
+            "pages.kind",  # knowledge/reading/layout.py
+            "pointers.kind",  # knowledge/reading/layout.py
         ),
         _CODE,
     ),
@@ -391,6 +412,7 @@ NO_WORDS: Final = {
     ),
     "steps.sha256": "a hash of a whole file or of all that a command said",
     "turns.echoes": "numbers: where a repetition begins and ends",
+    "citations.boxes": "numbers: where a box lies on a page",
     "erasures.hash_key": "random",
     "erasures.counts": "how many rows of what kind went, by our names of the kinds",
     "tombstones.hash": "by this an erased text is known when it comes back: a keyed hash (docs/explain/forgetting.md)",
@@ -460,11 +482,18 @@ INSERT INTO questions (id, project_id, kind, question, asked_at, checksum)
 INSERT INTO activities (project_id, action, happened_at) VALUES ('p1', 'created', 0);
 INSERT INTO steps (task_id, attempt, position, tool, arguments, state, began_at)
     VALUES ('t1', 1, 1, 'search', 'boat', 'done', 0);
-INSERT INTO documents (id, project_id, origin, path, name, media_type, sha256, is_trusted, added_at)
-    VALUES ('x1', 'p1', 'folder', 'boat.md', 'boat.md', 'text/markdown', hex(randomblob(32)), 0, 0);
+INSERT INTO documents (id, project_id, origin, path, name, media_type, sha256, is_trusted, added_at, original)
+    VALUES ('x1', 'p1', 'folder', 'boat.md', 'boat.md', 'text/markdown', hex(randomblob(32)), 0, 0,
+        hex(randomblob(32)));
+INSERT INTO pages (id, document_id, version, number, width, height, text, text_from, checksum)
+    VALUES ('x1p1', 'x1', 1, 1, 612, 792, 'The {SAID} is blue.', 'layer', randomblob(16));
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum,
     document_id)
     VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16), 'x1');
+INSERT INTO pointers VALUES ('c1', 'x1p1', 1, 'paragraph', '[]');
+INSERT INTO pointer_boxes VALUES ('c1', 1, 'x1p1', 0.1, 0.1, 0.8, 0.1);
+INSERT INTO citations (turn_id, position, pointer_id, state, made_by, document, page_number, page_label, quote)
+    SELECT id, 1, 'c1', 'on_page', 'rules', 'boat.md', 1, '', 'The {SAID} is blue.' FROM turns LIMIT 1;
 INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
     SELECT letter, 'p1', letter, 'insight', 'inferred', 'deduction', 0, 0, randomblob(16)

@@ -57,6 +57,17 @@ async def test_the_owners_own_name_is_not_shown_as_the_name_of_a_sister(tmp_path
         assert (await talk.say("What is the name of my sister?")).text == "You haven't told me your sister's name."
 
 
+async def test_what_the_mind_made_up_of_a_sister_before_does_not_count_as_told(tmp_path: Path) -> None:
+    asked = "What is the name of my sister?"
+    async with talking(tmp_path, ["Lovely."], ["Your sister's name is Marit."]) as talk:
+        await talk.say(BAKERY)
+        await talk.say(asked)
+        await talk.memory.light_sleep()
+        recall = await talk.memory.recall(asked, talk.memory.recall_context(asked, 4))
+        assert "sister" in str([recalled.episode.summary for recalled in recall.episodes])
+        assert asks_for_unmentioned_relative(asked, told_texts(recall, exchanges=()))
+
+
 async def test_a_sister_who_was_told_of_in_an_earlier_conversation_is_known_by_recall(tmp_path: Path) -> None:
     async with talking(tmp_path, ["Lovely."]) as talk:
         await talk.say("My sister Ines keeps three goats near Bergen.")

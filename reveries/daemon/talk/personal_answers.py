@@ -3,6 +3,7 @@
 They are what recall finds, and what was said since memory was last brought up to date.
 """
 
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -40,14 +41,11 @@ def checked_model(
 
 
 def told_texts(recall: Recall, exchanges: Sequence[SentExchange]) -> list[str]:
-    """Return what the owner and others said, as far as it is in the conversation or was recalled."""
-    recalled = [ranked.turn for ranked in (*recall.turns, *recall.nearest)]
-    summaries = [item.episode.summary for item in recall.episodes]
-    return [
-        *(exchange.owner_words for exchange in exchanges),
-        *(turn.text for turn in recalled if turn.origin is not Origin.SELF),
-        *summaries,
-    ]
+    """Return what the owner and others said, as far as it is in the conversation or was recalled. Not summaries: the
+    mind's own words are in them."""
+    recalled = itertools.chain(recall.turns, recall.nearest, *(episode.turns for episode in recall.episodes))
+    others = [ranked.turn.text for ranked in recalled if ranked.turn.origin is not Origin.SELF]
+    return [*(exchange.owner_words for exchange in exchanges), *others]
 
 
 async def lines_for(

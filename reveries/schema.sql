@@ -757,6 +757,7 @@ CREATE TABLE orientation (
     foreign_sources TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(foreign_sources)),
     tainted INTEGER NOT NULL GENERATED ALWAYS AS (foreign_sources <> '[]') STORED,
     checksum BLOB NOT NULL,
+    reverted_to INTEGER,                       -- the earlier version that the owner went back to; null: written anew
     PRIMARY KEY (project_id, version)
 ) STRICT;
 
@@ -771,7 +772,7 @@ CREATE TABLE tasks (
     skill_area TEXT NOT NULL DEFAULT '',
     rests_on TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(rests_on)),     -- ids of chunks
     outcome TEXT NOT NULL DEFAULT '',
-    audit TEXT NOT NULL DEFAULT '',            -- what the auditor said of the last outcome
+    audit TEXT NOT NULL DEFAULT '',            -- what was said of the last outcome
     tries INTEGER NOT NULL DEFAULT 0,
     failure TEXT NOT NULL DEFAULT '',          -- why the last try failed: the next one is told
     held_because TEXT NOT NULL DEFAULT '',     -- what it rests on fell before it was begun
@@ -789,7 +790,8 @@ CREATE TABLE tasks (
     is_mine INTEGER NOT NULL DEFAULT 0 CHECK (is_mine IN (0, 1)),   -- the owner does it: nobody else works on it
     repeats TEXT NOT NULL DEFAULT '',      -- when it comes back: '2 week', or the five fields of cron; empty: never
     position REAL,                         -- its place as the owner put it; null: behind those with one
-    files TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(files))      -- those of the folder that it made or used, hashed
+    files TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(files)),     -- those of the folder that it made or used, hashed
+    audited_by TEXT NOT NULL DEFAULT '' CHECK (audited_by IN ('', 'audit', 'owner', 'program'))  -- who said it in `audit`
 ) STRICT;
 CREATE INDEX tasks_by_project ON tasks (project_id, status);
 

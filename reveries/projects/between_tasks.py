@@ -19,7 +19,7 @@ from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import ABOUT_REACHED, INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
 from reveries.projects.wake import read_state
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent
@@ -134,7 +134,7 @@ class BetweenTasks:
         )
         async with self.store.transaction() as transaction:
             await self.store.questions.put(transaction, state.project.id, question)
-            await self.store.log.put(transaction, state.project.id, "questions.asked", ABOUT_REACHED)
+            await self.store.log.put(transaction, state.project.id, "questions.asked", "whether the goal is reached")
         self.report_event("question", question.question)
         return await read_state(self.store, state.project.id)
 

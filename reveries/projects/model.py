@@ -9,12 +9,6 @@ import msgspec
 PROGRAM_PREFIX: Final = "mcp:"
 """Prefix of a foreign source that is an external program: `mcp:NAME`."""
 
-SAID_BY_OWNER: Final = "said by you"
-"""The stored audit of a task that its owner calls done: nobody else is asked."""
-
-NOT_AUDITED: Final = ", not audited"
-"""The end of the stored audit of a task that its caller marked done."""
-
 
 class Phase(StrEnum):
     """The phase that a project is in (V-43)."""
@@ -61,6 +55,18 @@ class MadeBy(StrEnum):
     PROGRAM = "program"
 
 
+class AuditedBy(StrEnum):
+    """Who says that the last outcome of a task is right."""
+
+    NOBODY = ""
+    AUDIT = "audit"
+    """Code, or a model that judged the evidence."""
+    OWNER = "owner"
+    """Its owner calls it done: nobody else is asked."""
+    PROGRAM = "program"
+    """Its caller marked it done, and nobody checked it."""
+
+
 class TaskKind(StrEnum):
     """What a task asks for; a small model follows one recipe per kind."""
 
@@ -102,10 +108,6 @@ class Project:
     """Whether its tools may change the folder."""
 
 
-REVERTED = "reverted to "
-"""Begins the trigger of a version that the owner went back to; its number follows."""
-
-
 @dataclass(frozen=True, slots=True)
 class Goal:
     id: str
@@ -145,6 +147,7 @@ class WorkTask:
     """Ids of the chunks that it rests on."""
     outcome: str = ""
     audit: str = ""
+    audited_by: AuditedBy = AuditedBy.NOBODY
     tries: int = 0
     failure: str = ""
     held_because: str = ""
@@ -181,7 +184,7 @@ class WorkTask:
     @property
     def is_audited(self) -> bool:
         """Whether its outcome was checked; not if a program, which marked it done, only said so."""
-        return bool(self.audit) and not self.audit.endswith(NOT_AUDITED)
+        return self.audited_by in (AuditedBy.AUDIT, AuditedBy.OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,11 +326,8 @@ class OrientationVersion:
     written_at: float
     content: Orientation
     foreign_sources: frozenset[str] = frozenset()
-
-    @property
-    def is_reverted(self) -> bool:
-        """Whether the owner made it the newest from an earlier version."""
-        return self.trigger.startswith(REVERTED)
+    reverted_to: int | None = None
+    """The earlier version that the owner made the newest by it; None: it was written anew."""
 
 
 class AgentStatus(StrEnum):

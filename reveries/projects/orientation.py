@@ -134,7 +134,7 @@ async def _try_again(
     store: ProjectStore, transaction: Transaction, project: Project, newest: OrientationVersion
 ) -> None:
     """Let what made a rewrite due be due on the newer page, too, unless the owner chose that page."""
-    if project.rewrite_due and not newest.is_reverted:
+    if project.rewrite_due and newest.reverted_to is None:
         await store.note_rewrite_due(transaction, project)
 
 

@@ -14,7 +14,7 @@ from reveries.projects.approvals import read_scope
 from reveries.projects.model import OwnerQuestion, QuestionKind
 from reveries.projects.rests import RestStore
 from reveries.projects.task_store import TaskStore
-from reveries.projects.triggers import ABOUT_REACHED, REACHED_TAG
+from reveries.projects.triggers import REACHED_TAG
 from reveries.projects.work_log import WorkLog
 
 LONGEST_ANSWER_CHARS = 20_000
@@ -102,8 +102,9 @@ class QuestionStore:
                 await self._log.put(transaction, row["project_id"], program, "question.answered")
                 await self._rests.end_idle(transaction, row["project_id"])
             else:
-                about = ABOUT_REACHED if REACHED_TAG in json.loads(row["context_tags"]) else ""
-                await self._log.put(transaction, row["project_id"], "question.answered", about)
+                is_on_goal = REACHED_TAG in json.loads(row["context_tags"])
+                action = "reached.answered" if is_on_goal else "question.answered"
+                await self._log.put(transaction, row["project_id"], action)
                 await self._rests.clear(transaction, row["project_id"])
             await self._tasks.release(transaction, row["project_id"])
         return str(row["project_name"]), read_row(OwnerQuestion, row, blocks=())

@@ -8,7 +8,16 @@ import msgspec
 from reveries.db.database import Transaction
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.evidence import AuditVerdict
-from reveries.projects.model import AgentState, Orientation, QuestionKind, TaskFile, TaskKind, TaskStatus, WorkTask
+from reveries.projects.model import (
+    AgentState,
+    AuditedBy,
+    Orientation,
+    QuestionKind,
+    TaskFile,
+    TaskKind,
+    TaskStatus,
+    WorkTask,
+)
 from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import ProjectStore
@@ -68,8 +77,8 @@ class TaskResults:
         experience = f"I worked on {state.project.name}: {task.title}. {result.outcome}"
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
-                transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why, failure="",
-                rests_on=frozenset(rests), files=result.observed.task_files,
+                transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why,
+                audited_by=AuditedBy.AUDIT, failure="", rests_on=frozenset(rests), files=result.observed.task_files,
             )  # fmt: skip
             for earlier in find_redone(state.tasks, result.observed.task_files):
                 outcome = f"(Done anew: {task.title}.) {earlier.outcome}"
@@ -170,15 +179,15 @@ class TaskResults:
         async with self.store.transaction() as transaction:
             await self.store.knowledge.put(transaction, task.project_id, prepared)
             is_same = bool(task.failure) and task.failure == why
+            if audit:
+                task = replace(task, audit=audit, audited_by=AuditedBy.AUDIT)
             if task.tries >= MOST_TRIES or is_same:
-                await self._end_failed(transaction, replace(task, audit=audit or task.audit), why)
+                await self._end_failed(transaction, task, why)
                 return
             description = task.description
             if is_partial:
                 description = f"{task.description}\nSo far: {why}"[:4000]
-            await self.store.tasks.end(
-                transaction, task, TaskStatus.READY, failure=why, audit=audit or task.audit, description=description
-            )
+            await self.store.tasks.end(transaction, task, TaskStatus.READY, failure=why, description=description)
             await self.store.log.put(transaction, task.project_id, "task.failed", f"{task.title}: {why}", task)
         self.report_event("failed", f"{task.title}: {why}")
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from reveries.projects.answers import CRITERION_TAG
 from reveries.projects.facts_view import ProjectFacts
-from reveries.projects.model import SAID_BY_OWNER, AgentState, Criterion, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, AuditedBy, Criterion, TaskStatus, WorkTask
 from reveries.projects.presentation import finished_tasks
 from reveries.projects.status_questions import Period, StatusKind, StatusQuestion
 from reveries.projects.status_words import ENGLISH, StatusLanguage
@@ -264,7 +264,7 @@ def _items(told: StatusText, tasks: Iterable[WorkTask], describe: Callable[[Stat
 
 def _describe_done(told: StatusText, task: WorkTask) -> str:
     """A finished task with its outcome and who says so."""
-    if task.audit == SAID_BY_OWNER:
+    if task.audited_by is AuditedBy.OWNER:
         return f"{_quote(task.title)} ({told.language.say('by_owner')})"
     outcome = format_record(task.outcome, _OUTCOME_CHARS)
     by = told.language.say("checked" if task.is_audited else "unchecked")

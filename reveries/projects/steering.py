@@ -7,7 +7,7 @@ from datetime import date
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import (
-    SAID_BY_OWNER,
+    AuditedBy,
     MadeBy,
     Project,
     ProposalState,
@@ -99,8 +99,9 @@ class Steering:
         require_open(task)
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
-                transaction, task, TaskStatus.DONE, outcome=outcome or "You did it.", audit=SAID_BY_OWNER
-            )
+                transaction, task, TaskStatus.DONE, outcome=outcome or "You did it.", audit="said by you",
+                audited_by=AuditedBy.OWNER,
+            )  # fmt: skip
             await self.store.tasks.drop_questions(transaction, task.id)
             await self.store.tasks.release(transaction, project.id)
             await self._note(transaction, project, "done", task.title)

@@ -19,7 +19,6 @@ from reveries.projects.draft_store import DraftStore
 from reveries.projects.facts_view import FactsView, ProjectFacts
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
-    REVERTED,
     Goal,
     Orientation,
     OrientationVersion,
@@ -259,9 +258,10 @@ class ProjectStore:
             )
         async with self._database.transaction() as transaction:
             newest = await self.orientation(project.id, transaction)
-            sources = wanted.foreign_sources
-            trigger = f"{REVERTED}{version}"
-            await self.put_orientation(transaction, project.id, newest, wanted.content, trigger, sources)
+            await self.put_orientation(
+                transaction, project.id, newest, wanted.content, f"reverted to {version}", wanted.foreign_sources,
+                reverted_to=version,
+            )  # fmt: skip
 
     async def let_go_on(self, project_id: str) -> None:
         """Let the next wake of a project come at once: a day came that it waits for."""
@@ -293,10 +293,11 @@ class ProjectStore:
         new: Orientation,
         trigger: str,
         sources: frozenset[str],
+        reverted_to: int | None = None,
     ) -> None:
         """Store the next version, and clear the triggers that made it due."""
         await self._put_orientation(
-            transaction, project_id, old.version + 1, new, trigger, sources | old.foreign_sources
+            transaction, project_id, old.version + 1, new, trigger, sources | old.foreign_sources, reverted_to
         )
         await transaction.run("projects.set_rewrite_due", {"id": project_id, "due": ""})
         await self.log.put(transaction, project_id, "orientation.rewritten", f"version {old.version + 1}: {trigger}")
@@ -309,10 +310,11 @@ class ProjectStore:
         content: Orientation,
         trigger: str,
         sources: frozenset[str],
+        reverted_to: int | None = None,
     ) -> None:
         text = msgspec.json.encode(content).decode()
         row = {"project_id": project_id, "version": version, "content": text, "trigger": trigger, "now": self.now}
-        row |= {"foreign_sources": json.dumps(sorted(sources)), "checksum": checksum(text)}
+        row |= {"foreign_sources": json.dumps(sorted(sources)), "checksum": checksum(text), "reverted_to": reverted_to}
         await transaction.run("projects.put_orientation", row)
 
 

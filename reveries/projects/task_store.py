@@ -138,10 +138,11 @@ class TaskStore:
         files: Sequence[TaskFile] | None = None,
         **changed: object,
     ) -> None:
-        """Store the end of an attempt, with the files that it made and used. `changed`: outcome, audit, failure,
-        description, rests_on, foreign_sources."""
+        """Store the end of an attempt, with the files that it made and used. `changed`: outcome, audit, audited_by,
+        failure, description, rests_on, foreign_sources."""
         values = {
-            "outcome": task.outcome, "audit": task.audit, "failure": task.failure, "description": task.description,
+            "outcome": task.outcome, "audit": task.audit, "audited_by": task.audited_by, "failure": task.failure,
+            "description": task.description,
         } | {name: value for name, value in changed.items() if name not in ("rests_on", "foreign_sources")}  # fmt: skip
         rests = changed.get("rests_on", task.rests_on)
         sources = changed.get("foreign_sources", task.foreign_sources)

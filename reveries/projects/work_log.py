@@ -7,7 +7,6 @@ from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import UsageError
 from reveries.projects.model import Project, WorkLogEntry, WorkTask
-from reveries.projects.triggers import ABOUT_REACHED
 
 MOST_ADDED_A_DAY = 200
 """Log entries and chunks that one program without write permission may add to a project."""
@@ -78,7 +77,7 @@ class WorkLog:
 
     async def count_plans_since_reached_answer(self, project_id: str, source: Reader | None = None) -> int:
         """Return how often was planned since the owner last said whether the goal is reached."""
-        named = {"project_id": project_id, "details": ABOUT_REACHED}
+        named = {"project_id": project_id}
         [row] = await (source or self._database).rows("projects.plans_since_reached_answer", named)
         return int(row["number"])
 

@@ -7,7 +7,7 @@ import msgspec
 from reveries.db.database import Transaction
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import (
-    NOT_AUDITED,
+    AuditedBy,
     MadeBy,
     OwnerQuestion,
     Project,
@@ -295,12 +295,15 @@ class WorkingTools(ToolGroup):
         # A waiting task becomes ready only through what it waits for.
         is_waiting = updates.status == "ready" and now.status is TaskStatus.BLOCKED
         status = TaskStatus(updates.status) if updates.status and not is_waiting else now.status
-        audit = f"said by {caller.source or caller.role}{NOT_AUDITED}" if status is TaskStatus.DONE else now.audit
+        audit, audited_by = now.audit, now.audited_by
+        if status is TaskStatus.DONE:
+            audit, audited_by = f"said by {caller.source or caller.role}, not audited", AuditedBy.PROGRAM
         await self.store.tasks.end(
             transaction,
             now,
             status,
             audit=audit,
+            audited_by=audited_by,
             outcome=now.outcome if updates.outcome is None else updates.outcome,
             description=now.description if updates.description is None else updates.description,
             rests_on=now.rests_on if updates.rests_on is None else tuple(updates.rests_on),

@@ -62,7 +62,9 @@ async def test_what_is_said_to_be_reached_stands_there_with_the_task_that_shows_
         async with store.transaction() as transaction:
             [tiled] = await store.tasks.put(transaction, project_id, [NewTask("Lay the tiles", "", TaskKind.OTHER)])
             [task] = [item for item in await store.tasks.of_project(project_id, transaction) if item.id == tiled]
-            await store.tasks.end(transaction, task, TaskStatus.DONE, outcome="tiles.md says so", audit="It is so.")
+            await store.tasks.end(
+                transaction, task, TaskStatus.DONE, outcome="tiles.md says so", audit="It is so.", audited_by="audit"
+            )
             page = Orientation("", (Criterion("The floor is tiled", reached_by=tiled), Criterion("The bath is dry")))
             old = await store.orientation(project_id, transaction)
             await store.put_orientation(transaction, project_id, old, page, "shown", frozenset({"folder"}))

@@ -947,3 +947,43 @@ async def test_wishes_of_schema_13_are_kept_with_their_state_and_their_checksum(
     with contextlib.closing(dbapi.connect(str(path))) as connection:
         kept = connection.execute("SELECT title, state, checksum FROM wishes ORDER BY id").fetchall()
     assert kept == [("", "proposed", checksum("")), ("Call Ada", "applied", checksum("Call Ada"))]
+
+
+async def test_sentences_of_schema_14_that_were_states_are_columns(home: Home) -> None:
+    home.create()
+    path = home.path / "older.db"
+    audits = {"t1": "said by you", "t2": "said by mcp:desk, not audited", "t3": "It is in the file.", "t4": ""}
+    with contextlib.closing(dbapi.connect(str(path))) as connection:
+        connection.executescript((Path(__file__).parent / "schemas" / "0014.sql").read_text(encoding="utf-8"))
+        connection.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Boat', 0)")
+        connection.executemany(
+            "INSERT INTO tasks (id, project_id, title, description, kind, status, audit, created_at, updated_at,"
+            " checksum) VALUES (?, 'p1', 'Buy', '', 'other', 'done', ?, 0, 0, x'00')",
+            audits.items(),
+        )
+        connection.executemany(
+            "INSERT INTO orientation (project_id, version, content, trigger, written_at, checksum)"
+            " VALUES ('p1', ?, '{\"vision_summary\": \"\"}', ?, 0, x'00')",
+            [(1, "created"), (2, "time"), (3, "reverted to 1")],
+        )
+        connection.executemany(
+            "INSERT INTO activities (project_id, action, details, happened_at) VALUES ('p1', ?, ?, 0)",
+            [("question.answered", "whether the goal is reached"), ("planned", "2 tasks"), ("question.answered", "")],
+        )
+        connection.execute("PRAGMA user_version=14")
+        connection.commit()
+    database = await open_database(path, home.backups)
+    try:
+        tasks = await database.rows("projects.tasks", {"project_id": "p1"})
+        assert {row["id"]: row["audited_by"] for row in tasks} == {
+            "t1": "owner",
+            "t2": "program",
+            "t3": "audit",
+            "t4": "",
+        }
+        pages = await database.rows("projects.orientations", {"project_id": "p1"})
+        assert [row["reverted_to"] for row in pages] == [1, None, None]
+        [counted] = await database.rows("projects.plans_since_reached_answer", {"project_id": "p1"})
+        assert counted["number"] == 1
+    finally:
+        await database.aclose()

@@ -8,7 +8,7 @@ import pytest
 
 from reveries.daemon.talk.project_talk import ProjectTalk
 from reveries.knowledge.model import Chunk
-from reveries.projects.model import WorkTask
+from reveries.projects.model import AuditedBy, WorkTask
 from reveries.projects.presentation import Presentation, choose_presentation, tell_what_is_uncertain, tell_why
 from reveries.projects.working_tools import WorkingTools
 from reveries.tools.registry import ToolCaller, ToolRegistry
@@ -102,7 +102,9 @@ async def test_asked_what_is_uncertain_it_tells_that_and_asked_in_passing_nothin
 
 
 def done(**changed: object) -> WorkTask:
-    task = replace(made_task("Buy oak", is_done=True), outcome="Oak is best.", audit="Fine.")
+    task = replace(
+        made_task("Buy oak", is_done=True), outcome="Oak is best.", audit="Fine.", audited_by=AuditedBy.AUDIT
+    )
     return replace(task, **changed)  # type: ignore[arg-type]
 
 

@@ -36,6 +36,7 @@ _ACTIONS: Final = {
     "project.paused": "you paused it",
     "question.answered": "you answered",
     "question.asked": "asked you",
+    "reached.answered": "you answered whether the goal is reached",
     "questions.asked": "asked you",
     "server.not_started": "did not start",
     "task.began": "began",
@@ -78,7 +79,6 @@ _TRIGGERS: Final = {
     "settled": "your answer about what fell",
     "time": "two days have passed",
 }
-_VERSION: Final = "version "
 _PROGRAM: Final = "mcp:"
 """Before the name of a program, in whose name a line is logged."""
 
@@ -108,8 +108,8 @@ def describe_details(action: str, details: str) -> str:
     if action.startswith(_PROGRAM):
         done, _, more = details.partition("\n")
         return ": ".join(filter(None, (_PROGRAM_ACTIONS.get(done, done), more)))
-    version, colon, trigger = details.partition(": ")
-    if action == "orientation.rewritten" and colon and version.startswith(_VERSION):
+    if action == "orientation.rewritten":
+        version, _, trigger = details.partition(": ")
         return f"{version}, because: {describe_trigger(trigger)}"
     return details
 

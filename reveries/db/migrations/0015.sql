@@ -83,3 +83,8 @@ CREATE TRIGGER documents_without_their_text AFTER DELETE ON chunks WHEN old.docu
 BEGIN
     UPDATE documents SET sha256 = '', original = '' WHERE id = old.document_id;
 END;
+
+-- Who checked a task, and which page the owner went back to: until then, code read them out of the sentences beside them.
+
+ALTER TABLE tasks ADD COLUMN audited_by TEXT NOT NULL DEFAULT '' CHECK (audited_by IN ('', 'audit', 'owner', 'program'));
+ALTER TABLE orientation ADD COLUMN reverted_to INTEGER;

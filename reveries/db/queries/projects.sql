@@ -49,16 +49,16 @@ UPDATE goals SET state = 'past' WHERE project_id = :project_id AND state = 'acti
 UPDATE goals SET state = 'active', applied_at = :now WHERE id = :id
 
 -- name: orientations
-SELECT version, content, trigger, written_at, foreign_sources FROM orientation
+SELECT version, content, trigger, reverted_to, written_at, foreign_sources FROM orientation
 WHERE project_id = :project_id ORDER BY version DESC
 
 -- name: orientation
-SELECT version, content, trigger, written_at, foreign_sources FROM orientation
+SELECT version, content, trigger, reverted_to, written_at, foreign_sources FROM orientation
 WHERE project_id = :project_id ORDER BY version DESC LIMIT 1
 
 -- name: put_orientation
-INSERT INTO orientation (project_id, version, content, trigger, written_at, foreign_sources, checksum)
-VALUES (:project_id, :version, :content, :trigger, :now, :foreign_sources, :checksum)
+INSERT INTO orientation (project_id, version, content, trigger, reverted_to, written_at, foreign_sources, checksum)
+VALUES (:project_id, :version, :content, :trigger, :reverted_to, :now, :foreign_sources, :checksum)
 
 -- name: tasks
 SELECT * FROM tasks WHERE project_id = :project_id ORDER BY position IS NULL, position, created_at, id
@@ -105,8 +105,8 @@ UPDATE tasks SET status = 'in_progress', tries = tries + 1, started_at = coalesc
 WHERE id = :id AND status = 'ready'
 
 -- name: end_task
-UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, failure = :failure, rests_on = :rests_on,
-    files = :files, description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
+UPDATE tasks SET status = :status, outcome = :outcome, audit = :audit, audited_by = :audited_by, failure = :failure,
+    rests_on = :rests_on, files = :files, description = :description, checksum = :checksum, updated_at = :now, foreign_sources = :foreign_sources,
     completed_at = CASE WHEN :status = 'done' THEN coalesce(completed_at, :now) ELSE NULL END,
     tries = CASE WHEN :tries_anew THEN 0 ELSE tries END, try_began_at = NULL,
     repeats = CASE WHEN :status = 'done' THEN '' ELSE repeats END
@@ -289,20 +289,21 @@ WHERE task_id = :task_id ORDER BY attempt, position
 SELECT count(*) AS number FROM activities
 WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
     SELECT max(id) FROM activities
-    WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered')
+    WHERE project_id = :project_id AND action IN ('goal.said', 'question.answered', 'reached.answered')
 ), 0)
 
 -- name: plans_since_reached_answer
 SELECT count(*) AS number FROM activities
 WHERE project_id = :project_id AND action = 'planned' AND id > coalesce((
     SELECT max(id) FROM activities
-    WHERE project_id = :project_id AND action = 'question.answered' AND details = :details
+    WHERE project_id = :project_id AND action = 'reached.answered'
 ), 0)
 
 -- name: last_word
 SELECT coalesce(max(id), 0) AS number FROM activities
 WHERE project_id = :project_id AND action IN (
-    'goal.said', 'goal.limited', 'question.answered', 'folder.set', 'chunk.fell', 'grant.given', 'material.added', 'proposal.accepted',
+    'goal.said', 'goal.limited', 'question.answered', 'reached.answered', 'folder.set', 'chunk.fell', 'grant.given',
+    'material.added', 'proposal.accepted',
     'owner.task_added', 'owner.task_edited', 'owner.task_dropped', 'owner.task_moved', 'owner.task_done'
 )
 

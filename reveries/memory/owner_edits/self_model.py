@@ -44,7 +44,7 @@ class SelfModelEdits:
                     at=row["replaced_at"],
                     reason=plain(row["reason"]),
                     run_id=row["run_id"] or "",
-                    by_owner=row["reason"].startswith(BY_THE_OWNER),
+                    by_owner=row["run_id"] is None,
                     changes=[
                         SelfFieldChange(
                             difference.field, list(map(plain, difference.removed)), list(map(plain, difference.added))

@@ -32,6 +32,10 @@ class ProjectLine(msgspec.Struct, frozen=True):
     last_worked_at: float
     dollars: float
     tokens: int
+    criteria: int = 0
+    """What is agreed to show that the goal is reached."""
+    criteria_shown: int = 0
+    """How many of them the result of a task shows, of which nothing is in doubt."""
     folder: str = ""
     """The only folder that its tools can access; empty: none."""
     may_write: bool = False

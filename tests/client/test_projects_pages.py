@@ -37,7 +37,8 @@ from tests.fakes.daemon import Script, awake_in_thread, status
 NOW = 1_750_000_000.0
 LINE = protocol.ProjectLine(
     project_id="p1", name="Fair", state="active", status="waiting_for_user", goal="Organise a fair", phase="research",
-    tasks_done=2, tasks=5, next_task="Find the fees", open_questions=2, rested_because="waiting for you",
+    tasks_done=2, tasks=5, criteria=2, criteria_shown=1, next_task="Find the fees", open_questions=2,
+    rested_because="waiting for you",
     last_worked_at=NOW - 60, dollars=0.02, tokens=4200,
 )  # fmt: skip
 TASK = protocol.TaskEntry(
@@ -63,7 +64,7 @@ def test_a_project_at_a_glance_says_how_far_it_is_what_comes_and_what_it_asks() 
     shown = text(projects_page([LINE], NOW))
     for words in (
         "Fair",
-        "2 of 5 tasks done",
+        "1 of 2 criteria shown, 3 open tasks",
         "Organise a fair",
         "Find the fees",
         "2 questions for you",

@@ -17,9 +17,12 @@ _MOST_AHEAD: Final = 5
 _DUE_STYLES: Final[dict[str, Style]] = {"overdue": "bad", "due": "warn"}
 
 
-def describe_tasks_done(project: "ProjectLine") -> str:
-    """Say how many tasks are done; that is no measure of how near the goal is."""
-    return f"{project.tasks_done} of {plural(project.tasks, 'task')} done" if project.tasks else "no tasks"
+def describe_progress(project: "ProjectLine") -> str:
+    """Say what of the goal is shown, and how much is left to do. How many tasks are done is no progress."""
+    shown = f"{project.criteria_shown} of {plural(project.criteria, 'criterion', 'criteria')} shown, "
+    open_tasks = project.tasks - project.tasks_done
+    left = plural(open_tasks, "open task") if open_tasks else "nothing left to do" if project.tasks else "no tasks"
+    return f"{shown if project.criteria else ''}{left}"
 
 
 def notes_rows(notes: "NotesOverview", project: str, *, is_detailed: bool) -> Page:

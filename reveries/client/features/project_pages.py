@@ -4,7 +4,7 @@ from reveries import protocol
 from reveries.answer_wording import describe_answer
 from reveries.client.answers import page_of
 from reveries.client.features.knowledge import chunks_page
-from reveries.client.features.project_notes import describe_tasks_done, notes_rows
+from reveries.client.features.project_notes import describe_progress, notes_rows
 from reveries.client.features.project_wording import describe_action, describe_details, describe_due, describe_trigger
 from reveries.client.render import Line, Page, Part, Style, field, line, paragraph
 from reveries.client.wording import ago, dollars, moment, plural, short_count
@@ -58,7 +58,7 @@ def _project_rows(project: ProjectLine, now: float) -> Page:
         Part("● ", "good" if project.state == "active" else "dim"),
         Part(one_line(project.name), "strong"),
         Part(f"  {one_line(state)}  "),
-        Part(describe_tasks_done(project), "dim"),
+        Part(describe_progress(project), "dim"),
     )
     rows: Page = [head, *paragraph(project.goal or "No goal yet.", indent=2)]
     if project.next_task:

@@ -8,7 +8,7 @@ from reveries import protocol
 from reveries.client.connection import AskCallback
 from reveries.client.features.grants import grants_page
 from reveries.client.features.project_facts import describe_value, fact_conflicts_page
-from reveries.client.features.project_notes import describe_tasks_done
+from reveries.client.features.project_notes import describe_progress
 from reveries.client.features.project_pages import (
     orientation_diff_page,
     project_log_page,
@@ -335,7 +335,7 @@ _LISTINGS: Final[dict[BrowserAction, Callable[[AskCallback, Clock, str], Browser
 
 def _project_note(project: protocol.ProjectLine) -> str:
     asks = f", {plural(project.open_questions, 'question')}" if project.open_questions else ""
-    return f"{describe_tasks_done(project)}{'' if project.state == 'active' else f', {project.state}'}{asks}"
+    return f"{describe_progress(project)}{'' if project.state == 'active' else f', {project.state}'}{asks}"
 
 
 def _task_note(task: protocol.TaskEntry) -> str:

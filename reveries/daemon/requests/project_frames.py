@@ -79,6 +79,7 @@ async def usage_by_project(call: Call) -> dict[str, tuple[float, int]]:
 
 
 def project_line(state: AgentState, spent: tuple[float, int]) -> protocol.ProjectLine:
+    criteria = _criterion_entries(state)
     return protocol.ProjectLine(
         project_id=state.project.id,
         name=one_line(state.project.name),
@@ -88,6 +89,8 @@ def project_line(state: AgentState, spent: tuple[float, int]) -> protocol.Projec
         phase=state.shown_phase,
         tasks_done=sum(task.status is TaskStatus.DONE for task in state.tasks),
         tasks=sum(task.status is not TaskStatus.DROPPED for task in state.tasks),
+        criteria=len(criteria),
+        criteria_shown=sum(bool(entry.shown_by) and not entry.flagged_because for entry in criteria),
         next_task=one_line(state.queue[0].title if state.queue else "", 200),
         open_questions=len(state.open_questions),
         rested_because=state.project.rested_because,

@@ -6,12 +6,18 @@ from pathlib import Path
 import pytest
 
 from reveries.daemon.talk import added_facts
-from reveries.daemon.talk.added_facts import adds_facts
 from reveries.daemon.talk.personal_answers import lines_for
+from reveries.daemon.talk.personal_questions import LANGUAGES, PersonalQuestion
 from reveries.llm.base import Vector
 from tests.daemon.kit import Talk, talking
 
 TOLD = "My sister Ines keeps three goats near Bergen."
+
+
+def adds_facts(sentence: str, told: Sequence[str], words: str, code: str = "en") -> bool:
+    language = next(language for language in LANGUAGES if language.language == code)
+    question = PersonalQuestion(words, language.untold, language.untold_whole, code, language.not_names)
+    return added_facts.adds_facts(sentence, told, question)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +29,13 @@ TOLD = "My sister Ines keeps three goats near Bergen."
         ("Your sister is a teacher.", False),
         ("I'm sorry, but I don't know that.", False),
         ("Yes.", False),
+        ("Sure. Your sister is Ines.", False),
+        ("Of course! Her name is Ines.", False),
+        ("As far as I'm aware, she lives near Bergen.", False),
+        ("1. Ines\n2. Nobody else", False),
         ("Sven.", True),
+        ("Sure. Your sister's husband is called Tor.", True),
+        ("Your landlord is Mr. Olsen.", True),
         ("Your sister's husband is called Tor.", True),
         ("She is 34 years old.", True),
         ("She keeps four or 5 goats.", True),
@@ -40,6 +52,45 @@ def test_hours_and_words_for_numbers_are_the_same_in_figures() -> None:
     assert adds_facts("Er geht um 8 Uhr 15.", told, "Wann geht der Zug?") is True
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_added"),
+    [
+        ("Sie haben mir gesagt, dass Sie in Bergen wohnen.", False),
+        ("Der Name Ihrer Katze ist Mimi.", False),
+        ("Dein nächster Termin ist am Donnerstag um 15 Uhr.", False),
+        ("Deine Schwester Anna hat am 3. Mai Geburtstag.", False),
+        ("Ich habe keine Informationen über deinen Bruder.", False),
+        ("Deine Katze heißt Bruno.", True),
+        ("Deine Katzen heißen Mimi und Bruno.", False),
+        ("Deine Katzen heißen Bruno und Mimi.", True),
+        ("Deine Schwester Berta hat am 3. Mai Geburtstag.", True),
+        ("Dein Termin ist am 17. Mai.", True),
+    ],
+)
+def test_a_german_noun_is_no_name_although_it_has_a_capital(sentence: str, is_added: bool) -> None:
+    told = [
+        "Ich wohne in Bergen, meine Katze heißt Mimi. Am Donnerstag um 15 Uhr muss ich zum Tierarzt.",
+        "Anna, meine Schwester, hat am dritten Mai Geburtstag.",
+    ]
+    assert adds_facts(sentence, told, "Was habe ich erzählt?", "de") is is_added
+
+
+@pytest.mark.parametrize(
+    ("told", "sentence", "is_added"),
+    [
+        ("The vet is on Thursday at 3 pm.", "It is at 3:00 PM.", False),
+        ("The vet is on Thursday at 3pm.", "It is at 15:00.", False),
+        ("The vet is on Thursday at 15:30.", "It is at 3:30 PM.", False),
+        ("The vet is on the third of May.", "It is on May 3rd.", False),
+        ("The vet is on Thursday at 3 pm.", "It is at 4:00 PM.", True),
+        ("The vet is on Thursday at 3 pm.", "It is at 3:45 PM.", True),
+        ("The vet is on Thursday at 3 am.", "It is at 15:00.", True),
+    ],
+)
+def test_an_hour_told_in_one_way_may_be_answered_in_the_other(told: str, sentence: str, is_added: bool) -> None:
+    assert adds_facts(sentence, [told], "When is the vet?") is is_added
+
+
 def test_a_long_history_is_read_for_number_words_only_if_a_number_is_missing_and_each_word_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -50,6 +101,11 @@ def test_a_long_history_is_read_for_number_words_only_if_a_number_is_missing_and
     assert asked == []
     assert adds_facts("You have 4 goats.", told, "How many?") is True
     assert len(asked) == len(set(asked))
+
+
+async def test_a_right_answer_after_a_short_yes_is_shown_as_the_model_gave_it(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["Lovely."], ["Sure.", " Your sister is Ines.", " Nice."]) as talk:
+        assert await _asked(talk, "What is my sister's name?", _1=0.9) == "Sure. Your sister is Ines. Nice."
 
 
 NAMES = ["His name", " is Sven.", " A nice man."]

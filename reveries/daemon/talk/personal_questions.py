@@ -48,6 +48,7 @@ class PersonalWords:
     articles: frozenset[str]
     places: frozenset[str]
     inside: frozenset[str]
+    not_names: frozenset[str]
     untold: str
     untold_whole: str
 
@@ -61,6 +62,9 @@ class PersonalQuestion:
     """How an answer begins, in the question's language, that says that this was not told."""
     untold_whole: str
     """The same as a whole sentence."""
+    language: str = "en"
+    not_names: frozenset[str] = frozenset()
+    """Words of that language that have a capital in an answer and are no names: "Sie", "I'm", "Sure."."""
 
 
 def _load() -> tuple[PersonalWords, ...]:
@@ -78,6 +82,7 @@ def _load() -> tuple[PersonalWords, ...]:
             frozenset(table["articles"]),
             frozenset(table["places"]),
             frozenset(table["inside"]),
+            frozenset(table["not_names"]),
             table["untold"],
             table["untold_whole"],
         )
@@ -109,7 +114,7 @@ def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQu
         asked, owner_texts, language
     ):
         return None
-    return PersonalQuestion(words, language.untold, language.untold_whole)
+    return PersonalQuestion(words, language.untold, language.untold_whole, language.language, language.not_names)
 
 
 def _is_of_owner(own_tokens: Sequence[str], owner_texts: Sequence[str], language: PersonalWords) -> bool:

@@ -17,7 +17,16 @@ _CONTEXT_CHARS = 300
 _MAX_EXEMPLARS = 3
 _LEAST_SHARE = 0.35
 _NO_TITLE = "".join(rf"(?<!\b{title}\.)" for title in ("Dr", "Mr", "Ms", "Mrs", "Prof"))
-_END = re.compile(rf"(?<=[.!?\u2026]){_NO_TITLE}[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+_NO_DAY = "".join(
+    rf"(?<!\b{before}\s{digits}\.)"
+    for before in ("am", "vom", "zum", "zur", "bis", "den", "dem", "der", "des", "ab", "seit")
+    for digits in (r"\d", r"\d\d")
+)
+"""A point behind a number is no end where a day follows ("am 3. Mai") or a line of a list begins with it."""
+_NO_LIST = r"(?<!(?m:^)\d\.)(?<!(?m:^)\d\d\.)"
+_END = re.compile(
+    rf"(?<=[.!?\u2026]){_NO_TITLE}{_NO_DAY}{_NO_LIST}[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+"
+)
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 
 

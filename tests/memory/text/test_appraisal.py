@@ -135,3 +135,9 @@ def test_a_title_ends_no_sentence() -> None:
         "Mrs. Berg and Prof. Dahl come too.",
     ]
     assert sentences_of("I saw the Dr. yesterday") == ["I saw the Dr. yesterday"]
+
+
+def test_a_german_date_or_the_number_of_a_list_is_no_sentence() -> None:
+    assert sentences_of("Der Termin ist am 3. Mai um 15 Uhr. Gut?") == ["Der Termin ist am 3. Mai um 15 Uhr.", "Gut?"]
+    assert sentences_of("1. Pelle\n12. Rex") == ["1. Pelle", "12. Rex"]
+    assert sentences_of("I have 3. He has 4.") == ["I have 3.", "He has 4."]

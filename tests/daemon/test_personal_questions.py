@@ -21,6 +21,7 @@ SAID = [
         ("Where does Ola live?", "You haven't told me"),
         ("WHERE DO I LIVE?", "You haven't told me"),
         ("When did Ola and I meet?", "You haven't told me"),
+        ("When does Till visit Ola?", "You haven't told me"),
         ("What did I do on 14 May?", "You haven't told me"),
         ("Dove sono nato?", "Non mi hai detto"),
         ("what is tess's surname?", "You haven't told me"),
@@ -121,6 +122,14 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
 )
 def test_common_knowledge_advice_tasks_and_statements_are_none(words: str) -> None:
     assert read_personal_question(words, SAID) is None
+
+
+def test_somebody_famous_with_the_first_name_of_a_friend_is_no_friend_and_an_employer_no_person() -> None:
+    told = ["We went to the cinema with Tom.", "My sister works at Apple.", "Yesterday we ate at Anna's."]
+    assert read_personal_question("Who is Tom Hanks?", told) is None
+    assert read_personal_question("When was Apple founded?", told) is None
+    assert read_personal_question("Where does Tom live?", told) is not None
+    assert read_personal_question("Where does Anna live?", told) is not None
 
 
 def test_every_language_says_in_its_own_words_that_something_was_not_told() -> None:

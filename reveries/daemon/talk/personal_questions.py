@@ -194,9 +194,13 @@ def _names_somebody(asked: str, owner_texts: Sequence[str], language: PersonalWo
     name that may be a place's, the owner must have told as of a person."""
     people: set[str] = set()
     anybody: set[str] = set()
-    for before, token in itertools.pairwise(_TOKEN.findall(asked)):
-        if _may_be_name(token, language) and not _precedes_noun(before.casefold(), language):
-            (people if before.casefold() in language.places else anybody).add(_without_genitive(token))
+    tokens = _TOKEN.findall(asked)
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], ""], strict=False):
+        if not _may_be_name(token, language) or _precedes_noun(before.casefold(), language):
+            continue
+        if after[:1].isupper() and not _told_of({_without_genitive(after)}, owner_texts, language):
+            continue  # Of another with the same first name: "Who is Tom Hanks?"
+        (people if before.casefold() in language.places else anybody).add(_without_genitive(token))
     told_of = {_bare(name) for text in owner_texts for name in _people_in(text, language) if people}
     return bool({_bare(name) for name in people} & told_of) or (
         bool(anybody) and _told_of(anybody, owner_texts, language)
@@ -207,12 +211,13 @@ def _told_of(names: Collection[str], owner_texts: Sequence[str], language: Perso
     """Whether the owner wrote one of `names`, which is no place for all that was told ("in Norway"). A name with a
     capital is none of the owner's words without one: an apple is not Apple."""
     texts = [["", *_TOKEN.findall(text)] for text in owner_texts]
-    pairs = [
-        (before.casefold(), _without_genitive(token)) for text in texts for before, token in itertools.pairwise(text)
-    ]
-    written = {token for _, token in pairs}
+    pairs = [pair for text in texts for pair in itertools.pairwise(text)]
+    written = {_without_genitive(token) for _, token in pairs}
     written |= {_bare(token) for token in written}
-    inside = {_bare(token) for before, token in pairs if before in language.inside}
+    # "At Anna's" is a person's.
+    inside = {
+        _bare(token) for before, token in pairs if before.casefold() in language.inside and not _GENITIVE.search(token)
+    }
     return any(name in written and _bare(name) not in inside for name in names)
 
 

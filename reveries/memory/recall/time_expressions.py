@@ -132,7 +132,7 @@ def _join(named: NamedTime, other: NamedTime) -> NamedTime | None:
     for name in ("yearly", "weekday", "day", "year"):
         if getattr(named, name) is not None and getattr(other, name) is not None:
             return None
-    fixed = named.fixed or other.fixed
+    fixed = _narrow(named, other) or _narrow(other, named) or named.fixed or other.fixed
     if named.fixed is not None and other.fixed is not None:
         fixed = (max(named.fixed[0], other.fixed[0]), min(named.fixed[1], other.fixed[1]))
         if fixed[0] >= fixed[1]:
@@ -149,6 +149,16 @@ def _join(named: NamedTime, other: NamedTime) -> NamedTime | None:
         None,
         named.with_night or other.with_night,
     )
+
+
+def _narrow(around: NamedTime, weekday: NamedTime) -> Span | None:
+    """Return the seven days in which "a week ago" and "a month ago" have a weekday that stands with them; None if that
+    is no such pair. "Tuesday three weeks ago" is three weeks before the last Tuesday."""
+    if around.middle is None or around.fixed is None or weekday.weekday is None or weekday.day is not None:
+        return None
+    is_of_weeks = around.fixed[1] - around.fixed[0] <= 7 * DAY
+    first = around.middle - (6 if is_of_weeks else 3) * DAY
+    return first, first + 7 * DAY
 
 
 # --- the span of a time ----------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ Span = tuple[datetime, datetime]
 _NIGHT_ENDS = timedelta(hours=5)
 _MONTHS_THAT_ARE_WORDS = ("3", "5")
 """March and May: in lower letters they are mostly other words."""
+_SHORT_YEAR_DIGITS = 2
+_APOSTROPHES = "'\u2019"
 _LOOK_AHEAD = 8
 """So many tags after a time are looked at: a text may be long."""
 _ENDS_DAY = re.compile(r"$|[?.,viPhse:-]|qt?[LTXM]|[LTX]U")
@@ -109,6 +111,15 @@ def add_months(moment: datetime, months: int) -> datetime:
 def _day_of_month(phrase: PhraseMatch) -> NamedTime | None:
     day, month = phrase.number("do"), phrase.number("Mm")
     return phrase.time(yearly=partial(_one_day, month=month, day=day), year=phrase.year)
+
+
+def _day_and_short_year(phrase: PhraseMatch) -> NamedTime | None:
+    """Resolve "9 Nov 24" and "May 5th '24"."""
+    year, mark = phrase.tokens[-1].text, phrase.token("?")
+    time = _day_of_month(phrase)
+    if time is None or len(year) != _SHORT_YEAR_DIGITS or (mark is not None and mark.text not in _APOSTROPHES):
+        return None
+    return replace(time, year=2000 + int(year))
 
 
 def _one_day(year: int, month: int, day: int) -> calendar_days.DateSpan:
@@ -209,16 +220,24 @@ def _subtract(now: datetime, unit: str, count: int) -> datetime:
 def _ago(phrase: PhraseMatch) -> NamedTime | None:
     """Resolve "two weeks ago" to the day, week, month or year centred on that time."""
     unit, many = _unit(phrase)
+    if phrase.token("dca") is None and many == 1 and not _is_english_singular(phrase):
+        return None  # "Years ago" and "vor Wochen" are vague.
     count = _count(phrase) * many
     middle = _subtract(phrase.now, unit, count)
     if unit in ("h", "min"):
         half = (phrase.now - middle) / 2
         return phrase.time(fixed=(middle - half, middle + half))
     if unit == "d" or phrase.token("R"):
-        return phrase.time(fixed=day_span(middle))
+        return phrase.time(fixed=day_span(middle + phrase.number("R") * DAY))
     half = {"w": 3, "m": 15, "y": 182}[unit] * DAY
     middle = midnight(middle)
     return phrase.time(fixed=(middle - half, middle + half + DAY), middle=middle)
+
+
+def _is_english_singular(phrase: PhraseMatch) -> bool:
+    """Whether the unit stands for one without an article, as in "week ago"."""
+    unit = phrase.token("UK")
+    return phrase.language == "en" and unit is not None and not unit.text.casefold().endswith("s")
 
 
 def _ago_in_two_units(phrase: PhraseMatch) -> NamedTime | None:
@@ -365,11 +384,12 @@ RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
         (r"t?[do][h-]t?[do]q?t?[Mm](?:,?q?y)?", _days_of_month),
         (r"[Mm]t?[do][h-]t?[do](?:,?y)?", _days_of_month),
         (r"t?U?[do],?q?t?[Mm](?:,?q?t?y)?", _day_of_month),
+        (r"t?[do]q?t?[Mm]\.?,?\??d(?=$|[?.,])|[Mm]\.?t?[do],?\?d(?=$|[?.,])", _day_and_short_year),
         (r"[Mm]\.?t?[do](?![MmU])(?:,?y)?", _month_day),
         (r"[Mm][.,]?q?t?y", _month),
-        (r"[LTX]t?[Mm]|M[LTX]|M|(?<=[isue])m|(?<=it)m|m(?=q?t?[LTX]U)", _month),
+        (r"[LTX]t?[Mm]|M[LTX]|M|(?<=[isue])m|(?<=it)m|(?<=Uq)m|m(?=q?t?[LTX]U)", _month),
         (r"[EFZ][qt]{0,3}[Mm](?:q?y)?", _part_of_month),
-        (r"t?(?:o[UKW][qit]{1,3}|L[UKW]q{1,2}t?)[Mm](?:q?y)?", _week_of_month),
+        (r"t?(?:o[UKW][qit]{1,3}|L[UKW][qi]{1,2}t?)[Mm](?!\.?t?[do])(?:q?y)?", _week_of_month),
         (r"[LTXi]?t?S(?:q?t?y|L|X)|[LTXi]t?S|(?<=[sh])t?S", _season),
         (r"[iLTXt]{0,3}H(?:[qt]{0,3}y|L|X)?", _feast),
         (r"[RN]", _relative_day),
@@ -377,8 +397,8 @@ RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
         (r"i?[dca][UK]A[RP]?|i?R?G[dca]?[UK]|[dca]?[UK]A", _ago),
         (r"[dca]Uh[dca]UA|G[dca]Uh[dca]U", _ago_in_two_units),
         (r"i?[dca]WA|G[dca]W", _weekdays_ago),
-        (r"[it]{0,3}L[dc]U|[it]{0,3}t[dc]LU|[it]{0,3}[dc]LU", _rolling),
-        (r"it?LU", _in_past_unit),
+        (r"(?:[it]{0,3}L[dc]U|[it]{0,3}t[dc]LU|[it]{0,3}[dc]LU)(?![qi]{1,2}t?[Mm])", _rolling),
+        (r"it?LU(?![qi]{1,2}t?[Mm])", _in_past_unit),
         (r"[LTXB][UK]|[it]{0,3}[UK][LTXB]", _which_unit),
         (r"QLU", _this_time),
         (r"[it]{1,3}K|(?<=v)K", _weekend),

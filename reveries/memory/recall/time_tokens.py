@@ -10,8 +10,11 @@ from reveries.memory.recall.time_words import Language, bare_word, languages
 _TOKEN = re.compile(
     r"(?P<iso>\b\d{4}([-/.])\d{1,2}\2\d{1,2}\b)"
     r"|(?P<ym>\b\d{4}-\d{2}\b(?!-))"
-    r"|(?P<full>\b\d{1,2}([-/.])\d{1,2}\5(?:\d{4}|\d{2})\b)"
-    r"|(?P<short>\b\d{1,2}/\d{1,2}\b(?![/.\d])|\b\d{1,2}\.\d{1,2}\.(?!\d))"
+    r"|(?P<full>\b\d{1,2}([-/.])\d{1,2}\5(?:\d{4}|\d{2})\b|\b\d{1,2}\.\s\d{1,2}\.\s?\d{4}\b)"
+    r"|(?P<short>\b\d{1,2}/\d{1,2}\b(?![/.\d])|\b\d{1,2}\.\s?\d{1,2}\.(?!\d)"
+    # Without the last point, and with a hyphen, only behind a word that stands before days.
+    r"|(?:(?<=\bam\s)|(?<=\bvom\s)|(?<=\bzum\s))\d{1,2}\.\d{1,2}\b(?![.\d])"
+    r"|(?:(?<=\bon\s)|(?<=\bop\s)|(?<=\ble\s)|(?<=\bel\s)|(?<=\bil\s))\d{1,2}-\d{1,2}\b(?![-\d]|\s+[^\W\d_]))"
     r"|(?P<cjk>(?:\d{4}\u5e74)?\d{1,2}\u6708\d{1,2}\u65e5)"
     r"|(?P<ordinal>\b\d{1,2}(?:st|nd|rd|th|er|\u00e8re|re|e|de|ste|\u00ba|\u00aa|\u00b0)(?![^\W_]))"
     r"|(?P<number>\d+)"
@@ -80,7 +83,9 @@ def _is_joining(tokens: Sequence[Token], place: int) -> bool:
     if token.text not in _JOINING or not 0 < place < len(tokens) - 1:
         return False
     before, after = tokens[place - 1], tokens[place + 1]
-    return before.tag == after.tag == "x" and before.end == token.start and token.end == after.start
+    is_elision = token.text != "-" and after.tag == "d" and len(before.text) == 1  # Italian "l'8".
+    is_one_word = before.tag == "x" and (after.tag == "x" or is_elision)
+    return is_one_word and before.end == token.start and token.end == after.start
 
 
 def _tag(words: Sequence[Token], language: Language) -> list[Token]:
@@ -115,4 +120,4 @@ def _count_votes(tagged: TaggedText) -> int:
     """Count the words of the language; a time outweighs a small word that several languages have."""
     times = (token for token in tagged.tokens if token.tag not in "xv,.-:?" and token.text[0].isalpha())
     own = sum(2 * len(token.text.split()) for token in times)
-    return own + sum(token.tag in "xv" and token.value in tagged.language.plain for token in tagged.tokens)
+    return own + sum(token.tag == "v" or token.value in tagged.language.plain for token in tagged.tokens)

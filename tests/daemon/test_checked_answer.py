@@ -7,7 +7,7 @@ import pytest
 
 from reveries.daemon.talk import added_facts
 from reveries.daemon.talk.personal_answers import lines_for
-from reveries.daemon.talk.personal_questions import LANGUAGES, PersonalQuestion
+from reveries.daemon.talk.personal_questions import LANGUAGES
 from reveries.llm.base import Vector
 from tests.daemon.kit import Talk, talking
 
@@ -16,8 +16,7 @@ TOLD = "My sister Ines keeps three goats near Bergen."
 
 def adds_facts(sentence: str, told: Sequence[str], words: str, code: str = "en") -> bool:
     language = next(language for language in LANGUAGES if language.language == code)
-    question = PersonalQuestion(words, language.untold, language.untold_whole, code, language.not_names)
-    return added_facts.adds_facts(sentence, told, question)
+    return added_facts.adds_facts(sentence, told, added_facts.AskedWords(words, code, language.not_names))
 
 
 @pytest.mark.parametrize(

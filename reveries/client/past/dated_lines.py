@@ -20,7 +20,6 @@ from reveries.client.past.parsed import (
     read_words,
 )
 from reveries.client.past.roles import mark_roles
-from reveries.client.past.transcript import NAME
 from reveries.client.past.written_times import (
     MARKS,
     DecidedOrder,
@@ -33,10 +32,11 @@ from reveries.client.past.written_times import (
 
 _MEETING: Final = re.compile(r"From (?P<name>\S.*?)(?: [Tt]o \S.*)?")
 """How Zoom writes a name in the chat of a meeting."""
-_SENDER: Final = re.compile(rf"(?P<sender>{NAME}):(?:\s+|$)(?P<text>.*)")
+_SENDER: Final = re.compile(r"(?P<sender>[^:\n](?:[^:\n]|:(?!\s|$)){0,59}?):(?:\s+|$)(?P<text>.*)")
+"""A name may have a colon in it, as in "Mum :)"; the words begin behind the first that a space follows."""
 _PLACEHOLDER: Final = re.compile(r"<[^<>\n]{3,60}>|\S+\.[A-Za-z0-9]{2,5} \([^()\n]{3,60}\)")
 """What WhatsApp writes for a picture, in every language: "<Media omitted>", "IMG-1.jpg (file attached)"."""
-_EDITED: Final = re.compile(r"(?<![\s\u200e])[\s\u200e]*<[^<>\n\d]{8,60}>\s*$")
+_EDITED: Final = re.compile(r"(?<![\s\u200e])[\s\u200e]*<[^<>\n\d=/\"]{8,60}>\s*$")
 _DELETED: Final = read_words(
     "this message was deleted|you deleted this message|diese nachricht wurde gelöscht|"
     "du hast diese nachricht gelöscht|ce message a été supprimé|vous avez supprimé ce message|"

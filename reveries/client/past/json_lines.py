@@ -1,11 +1,9 @@
 """JSON lines: one object with time, speaker and text a line. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import msgspec
-
-from reveries.client.past.json_shapes import as_dict
+from reveries.client.past.json_shapes import as_dict, as_items, decode_json
 from reveries.client.past.parsed import (
     Document,
     Format,
@@ -21,7 +19,7 @@ _FIELDS: Final = ("time", "speaker", "text")
 
 def _fits(document: Document) -> bool:
     if document.value is not None:
-        return len(set(_FIELDS) & as_dict(document.value).keys()) > 1
+        return any(len(set(_FIELDS) & item.keys()) > 1 for item in as_items(document.value))
     lines = (line for line in document.text.split("\n") if line.strip())
     return any(len(set(_FIELDS) & _decode(line).keys()) > 1 for line in lines)
 
@@ -30,35 +28,45 @@ def _decode(line: str) -> dict[str, Any]:
     if not line.lstrip().startswith("{"):
         return {}
     try:
-        return as_dict(msgspec.json.decode(line.encode("utf-8")))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return as_dict(decode_json(line))
+    except ValueError:
         return {}
 
 
 def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("JSON lines")
     for document in documents:
-        # An object over several lines is one entry.
-        lines = [document.text] if document.value is not None else document.text.split("\n")
         messages: list[PastMessage] = []
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            message = _read_line(line)
+        for where, entry in _entries_of(document):
+            message = _read_entry(entry)
             if isinstance(message, str):
-                parsed.unread.append(f"line {number}: {message}")
+                parsed.unread.append(f"{where}: {message}")
             else:
                 messages.append(message)
         parsed.conversations.append(PastConversation("", messages))
     return parsed
 
 
-def _read_line(line: str) -> PastMessage | str:
-    """Return the message of a line, or why there is none."""
-    try:
-        entry = msgspec.json.decode(line.encode("utf-8"))
-    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-        return f"it is not JSON ({str(error).removeprefix('JSON is malformed: ')})"
+def _entries_of(document: Document) -> Iterator[tuple[str, Any]]:
+    """Yield the entries with their places: the lines, the items of a list, or the only object; text that is no JSON as
+    the error that says so."""
+    if isinstance(document.value, list):
+        yield from ((f"entry {number}", item) for number, item in enumerate(document.value, 1))
+        return
+    # An object over several lines is one entry.
+    lines = [document.text] if document.value is not None else document.text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield f"line {number}", decode_json(line)
+            except ValueError as error:
+                yield f"line {number}", error
+
+
+def _read_entry(entry: object) -> PastMessage | str:
+    """Return the message of an entry, or why there is none."""
+    if isinstance(entry, ValueError):
+        return f"it is not JSON ({entry})"
     if not isinstance(entry, dict):
         return "it is not a JSON object"
     for name in _FIELDS:

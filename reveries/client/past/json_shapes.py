@@ -1,6 +1,27 @@
-"""Look at decoded JSON of unknown shape. Pure."""
+"""Decode JSON of unknown shape and look at it. Pure."""
 
-from typing import Any
+import json
+import re
+from typing import Any, Final
+
+import msgspec
+
+_HALF_PAIR: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+
+
+def decode_json(text: str) -> Any:
+    """Decode JSON. Half of a character pair becomes "?": an export may cut a title within an emoji. Raises
+    ValueError."""
+    try:
+        return msgspec.json.decode(text.encode("utf-8"))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+        if _HALF_PAIR.search(text) is None:
+            raise ValueError(str(error).removeprefix("JSON is malformed: ")) from error
+    try:
+        whole = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(whole)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def as_dict(value: object) -> dict[str, Any]:

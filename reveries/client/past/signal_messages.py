@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import msgspec
-
-from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text
+from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, decode_json
 from reveries.client.past.parsed import (
     Document,
     Format,
@@ -31,8 +29,8 @@ def _items_of(document: Document) -> list[dict[str, Any]]:
     for line in document.text.split("\n"):
         if line.strip():
             try:
-                items.append(as_dict(msgspec.json.decode(line.encode("utf-8"))))
-            except (msgspec.MsgspecError, RecursionError, UnicodeError):
+                items.append(as_dict(decode_json(line)))
+            except ValueError:
                 items.append({})
     return items
 

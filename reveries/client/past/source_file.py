@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
+from reveries.client.past.json_shapes import decode_json
 from reveries.client.past.parsed import Document
 from reveries.errors import InputDataError, InputFileError
 
@@ -97,6 +96,6 @@ def _decode_json(text: str) -> Any:
     if text.lstrip()[:1] not in ("[", "{"):
         return None
     try:
-        return msgspec.json.decode(text.encode("utf-8"))
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return decode_json(text)
+    except ValueError:
         return None

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from reveries.daemon.talk.personal_questions import PersonalQuestion
 from reveries.index.names import name_words
 from reveries.knowledge.facts.numbers import FIGURES, read_figures, read_number_words
 from reveries.memory.recall.time_words import bare_word, languages
@@ -27,7 +27,16 @@ _STEM_CHARS: Final = 5
 """Two forms of one word have so many letters in common."""
 
 
-def adds_facts(answer: str, texts: Sequence[str], question: PersonalQuestion) -> bool:
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """A question, its language, and the words of that language that have a capital in an answer and are no names."""
+
+    words: str
+    language: str
+    not_names: frozenset[str]
+
+
+def adds_facts(answer: str, texts: Sequence[str], question: AskedWords) -> bool:
     """Whether `answer`, one sentence or two, has a number or a name that stands nowhere in `texts` or in the question.
 
     A name is a word with a capital within a sentence, or as a whole one, unless a name that was told comes before
@@ -42,7 +51,7 @@ def _adds_number(answer: str, text: str) -> bool:
     return bool(added) and not added <= _other_forms_in(text)
 
 
-def _adds_name(sentence: str, text: str, question: PersonalQuestion) -> bool:
+def _adds_name(sentence: str, text: str, question: AskedWords) -> bool:
     stems, asked, words = _stems(text), _stems(question.words), list(_WORD.finditer(sentence))
     is_whole = len(words) == 1 and not sentence.endswith("!")
     for place, match in enumerate(words):

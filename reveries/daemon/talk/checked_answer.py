@@ -107,7 +107,7 @@ class CheckedModel:
         """Whether it adds facts to what the owner said and to the mind's own name, which the system line says: the
         model's own words may be made up."""
         texts = [message.text for message in prompt.messages if message.role != "assistant"]
-        return await asyncio.to_thread(adds_facts, sentence, texts, self.question)
+        return await asyncio.to_thread(adds_facts, sentence, texts, self.question.asked)
 
 
 def _beginning_of(text: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
+from reveries.daemon.talk.added_facts import AskedWords
 from reveries.index.terms import word_keys
 from reveries.memory.text.extracts import sentences_of
 
@@ -57,14 +58,15 @@ class PersonalWords:
 class PersonalQuestion:
     """A question for a fact of the owner's life."""
 
-    words: str
+    asked: AskedWords
     untold: str
     """How an answer begins, in the question's language, that says that this was not told."""
     untold_whole: str
     """The same as a whole sentence."""
-    language: str = "en"
-    not_names: frozenset[str] = frozenset()
-    """Words of that language that have a capital in an answer and are no names: "Sie", "I'm", "Sure."."""
+
+    @property
+    def words(self) -> str:
+        return self.asked.words
 
 
 def _load() -> tuple[PersonalWords, ...]:
@@ -114,7 +116,8 @@ def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQu
         asked, owner_texts, language
     ):
         return None
-    return PersonalQuestion(words, language.untold, language.untold_whole, language.language, language.not_names)
+    asked_words = AskedWords(words, language.language, language.not_names)
+    return PersonalQuestion(asked_words, language.untold, language.untold_whole)
 
 
 def _is_of_owner(own_tokens: Sequence[str], owner_texts: Sequence[str], language: PersonalWords) -> bool:

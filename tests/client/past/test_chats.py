@@ -240,3 +240,14 @@ def test_a_clock_that_is_set_back_a_little_is_no_new_day(tmp_path: Path) -> None
     parsed = read_text(tmp_path, "[10:05] Ana: one\n[10:02] Ben: two\n[10:06] Ana: three\n[00:10] Ben: four\n")
     days = [moment[:10] for moment, _, _ in lines_of(parsed)]
     assert days[0] == days[1] == days[2] < days[3]
+
+
+def test_a_contact_may_have_a_colon_in_the_name_and_a_message_may_end_with_markup(tmp_path: Path) -> None:
+    chat = "13/03/2024, 10:01 - Mom :): Put it in <div class=box>\n13/03/2024, 10:02 - Bo: https://x.org: ok\n"
+    parsed = read_text(tmp_path, chat)
+    messages = [message for conversation in parsed.conversations for message in conversation.messages]
+    assert [(message.sender, message.text) for message in messages] == [
+        ("Mom :)", "Put it in <div class=box>"),
+        ("Bo", "https://x.org: ok"),
+    ]
+    assert not +parsed.left_out

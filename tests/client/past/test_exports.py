@@ -399,3 +399,22 @@ def test_what_chatgpt_was_told_about_its_user_is_not_said_by_the_user(tmp_path: 
     profile = message("user", "I like short answers", 1_700_000_000.0, metadata={"is_user_system_message": True})
     parsed = read(tmp_path, [chatgpt("t", profile, message("user", "Hello", 1_700_000_001.0))])
     assert told(parsed) == [("me", "Hello")]
+
+
+def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
+    """A title that was cut within an emoji is JSON to most programs; the whole export was refused for it."""
+    export = json.dumps([chatgpt("The cut \ud83d", message("user", "How \ud83d\ude00 high?", 1_700_000_001.0))])
+    [turn] = make_turns(
+        read_past_file(write_file(tmp_path, "conversations.json", export), CHOICES), Names("", "Reverie")
+    )
+    assert (turn.text, turn.author) == ("How \U0001f600 high?", "owner")
+
+
+def test_entries_may_stand_in_a_list(tmp_path: Path) -> None:
+    entries = [
+        {"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"},
+        {"speaker": "Bo", "text": "?"},
+    ]
+    parsed = read_past_file(write_file(tmp_path, "talk.json", json.dumps(entries)), CHOICES)
+    assert [message.text for message in iterate_messages(parsed)] == ["Good morning"]
+    assert parsed.unread == ['entry 2: "time" is missing']

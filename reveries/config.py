@@ -273,6 +273,11 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "backups"
 
     @property
+    def originals(self) -> Path:
+        """Files of the owner that projects read, as they came."""
+        return self.path / "originals"
+
+    @property
     def folder_copies(self) -> Path:
         """Copies of projects' folders, made before a task changed them."""
         return self.path / "undo"

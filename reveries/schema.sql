@@ -1020,9 +1020,10 @@ CREATE INDEX pages_to_recognise ON pages (recognition) WHERE recognition = 'pend
 
 CREATE TABLE pointers (              -- chunks that have a place on a page
     chunk_id TEXT PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
-    page_id TEXT NOT NULL REFERENCES pages (id) ON DELETE CASCADE,      -- where it begins
+    page_id TEXT REFERENCES pages (id) ON DELETE SET NULL,              -- where it begins; null: no page has it now
     position INTEGER NOT NULL,             -- on that page, from 1
     kind TEXT NOT NULL,
+    title TEXT NOT NULL DEFAULT '',        -- its own, without where it stands
     cross_references TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(cross_references))
 ) STRICT;
 CREATE INDEX pointers_by_page ON pointers (page_id, position);
@@ -1030,14 +1031,13 @@ CREATE INDEX pointers_by_page ON pointers (page_id, position);
 CREATE TABLE pointer_boxes (         -- in parts of a page's width and height, from its top left; some go on overleaf
     pointer_id TEXT NOT NULL REFERENCES pointers (chunk_id) ON DELETE CASCADE,
     position INTEGER NOT NULL,
-    page_id TEXT NOT NULL REFERENCES pages (id) ON DELETE CASCADE,
+    page_number INTEGER NOT NULL,          -- in the document of its pointer
     x REAL NOT NULL CHECK (x BETWEEN 0 AND 1),
     y REAL NOT NULL CHECK (y BETWEEN 0 AND 1),
     width REAL NOT NULL CHECK (width BETWEEN 0 AND 1),
     height REAL NOT NULL CHECK (height BETWEEN 0 AND 1),
     PRIMARY KEY (pointer_id, position)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pointer_boxes_by_page ON pointer_boxes (page_id);
 
 CREATE TABLE citations (             -- what a reply rests on, as it was shown
     turn_id TEXT NOT NULL REFERENCES turns (id) ON DELETE CASCADE,

@@ -91,7 +91,7 @@ def render_requirements_page() -> str:
         "Generated from tests/requirements.toml, tests/goals.py and the tests' markers by docs/generate.py. A marker",
         "says what a test is meant to show. A count cannot tell whether it shows all that the row says: read the test.",
         "",
-        "R is the core, V is projects. *Shown*: a test shows it; what is otherwise than the row asks is said below it.",
+        "R is the core, V is projects, M is documents. *Shown*: a test shows it; what is otherwise than the row asks is said below it.",
         "*Replaced*: something else does what it is for, with the reason. *Not built*: it is missing.",
         "",
         *_count_states(),
@@ -111,7 +111,7 @@ def render_requirements_page() -> str:
 def _count_states() -> list[str]:
     """Count the rows of each specification by state, as a table."""
     lines = ["| | rows | shown | of these otherwise in part | replaced | not built |", "|---|---|---|---|---|---|"]
-    for letter, what in (("R", "the core"), ("V", "projects")):
+    for letter, what in (("R", "the core"), ("V", "projects"), ("M", "documents")):
         rows = [row for name, row in REQUIREMENTS.items() if name.startswith(letter)]
         shown, replaced, missing = (sum(row.state is state for row in rows) for state in RowState)
         partly = sum(row.state is RowState.SHOWN and bool(row.reason) for row in rows)

@@ -111,7 +111,9 @@ HOLDINGS: Final[Mapping[str, TextTable]] = {
         ("label", "section", "text", "outline", "cross_references"), "the documents of your projects, page by page",
         ("text",), erased="words",
     ),
-    "pointers": TextTable(("cross_references",), "the documents of your projects, page by page", erased="words"),
+    "pointers": TextTable(
+        ("title", "cross_references"), "the documents of your projects, page by page", erased="words"
+    ),
     "citations": TextTable(("document", "page_label", "quote"), "what a reply cited", erased="row"),
     "chunks": TextTable(
         ("title", "content", "tags", "fell_because", "names", "lead"), "your projects", ("title", "content"),

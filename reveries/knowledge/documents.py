@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from reveries.db.database import Reader, Transaction
+from reveries.db.database import Reader, Row, Transaction
 from reveries.db.typed_rows import read_row
+from reveries.errors import DocumentFault
 
 
 class DocumentOrigin(StrEnum):
@@ -21,7 +22,16 @@ class DocumentOrigin(StrEnum):
 class DocumentState(StrEnum):
     PRESENT = "present"
     GONE = "gone"
-    """The folder does not have it any more."""
+    """The folder does not have it any more, or the owner removed it."""
+
+
+class DocumentReading(StrEnum):
+    """How far a file has been read page by page."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMPLETE = "complete"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,17 @@ class Document:
     """Of its text; empty: unknown, or some of it was erased."""
     bytes: int = 0
     state: DocumentState = DocumentState.PRESENT
+    original: str = ""
+    """SHA-256 of its file, by which the home keeps it; empty: it came as text, or some of it was erased."""
+    version: int = 1
+    """Of its file: one more with each newer one."""
+    reading: DocumentReading = DocumentReading.COMPLETE
+    failure: DocumentFault | None = None
+    """Why it could not be read."""
+    tries: int = 0
+    """How often its reading began since a page of it was last read."""
+    page_count: int = 0
+    """Of its file; 0: unknown, or it is not read page by page."""
 
     def is_note_at(self, paths: Collection[str]) -> bool:
         """Whether it is one of these files of the folder."""
@@ -75,14 +96,28 @@ def choose_name(wanted: Sequence[str], documents: Iterable[Document]) -> str:
 
 async def read_documents(source: Reader, project_id: str) -> list[Document]:
     """All documents of a project, oldest first."""
-    return [read_row(Document, row) for row in await source.rows("documents.of_project", {"project_id": project_id})]
+    return [_document_of(row) for row in await source.rows("documents.of_project", {"project_id": project_id})]
+
+
+async def read_document(source: Reader, document_id: str) -> Document | None:
+    """The document of this id, if there is one."""
+    return next((_document_of(row) for row in await source.rows("documents.named", {"id": document_id})), None)
+
+
+async def read_documents_to_read(source: Reader) -> list[Document]:
+    """Those of active projects whose files are still to be read, oldest first."""
+    return [_document_of(row) for row in await source.rows("documents.to_read")]
 
 
 async def put_document(transaction: Transaction, document: Document) -> None:
     """Store a new document, or what changed of one."""
-    row = {name: getattr(document, name) for name in Document.__slots__}
+    row = {name: getattr(document, name) for name in Document.__slots__} | {"failure": document.failure or ""}
     await transaction.run("documents.put", row)
 
 
 async def mark_document_gone(transaction: Transaction, document_id: str) -> None:
     await transaction.run("documents.mark_gone", {"id": document_id})
+
+
+def _document_of(row: Row) -> Document:
+    return read_row(Document, row, failure=row["failure"] or None)

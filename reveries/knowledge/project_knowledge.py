@@ -20,6 +20,7 @@ from reveries.knowledge.contradictions import (
     has_authority,
     resolve,
 )
+from reveries.knowledge.document_search import DocumentSearch
 from reveries.knowledge.documents import Document, DocumentOrigin, read_documents
 from reveries.knowledge.evolution import (
     IMPLICIT_WEIGHT,
@@ -85,6 +86,7 @@ class ProjectKnowledge:
         self._clock = clock
         self._new_id = new_id
         self.search = KnowledgeSearch(database, embedder, clock)
+        self.places = DocumentSearch(database, embedder)
 
     # --- storing -----------------------------------------------------------------------------------------------------
 
@@ -140,6 +142,11 @@ class ProjectKnowledge:
         prepared = await self.prepare(project_id, chunks, are_one_text=are_one_text)
         async with self._database.transaction() as transaction:
             return await self.put(transaction, project_id, prepared)
+
+    @property
+    def embedder_id(self) -> str:
+        """The model of the vectors that searches compare."""
+        return self._embedder.model_id
 
     async def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Embed texts, one row each."""

@@ -56,12 +56,17 @@ async def numbers_that_fit(source: Reader, project_id: str, filters: SearchFilte
     return [int(row["number"]) for row in await source.rows("chunks.numbers_that_fit", named)]
 
 
-async def put_chunk(transaction: Transaction, project_id: str, chunk_id: str, chunk: NewChunk, now: float) -> None:
-    """Store a chunk. It inherits the foreign sources of the chunks it rests on, builds on or refines."""
+async def put_chunk(
+    transaction: Transaction, project_id: str, chunk_id: str, chunk: NewChunk, now: float, *, with_names: bool = True
+) -> None:
+    """Store a chunk. It inherits the foreign sources of the chunks it rests on, builds on or refines. `with_names`
+    False: it is not found through the names that it is about, as pointers are."""
     derived = (name for name, type_ in chunk.related_to if type_ in DERIVING)
-    bases = await read_named(transaction, project_id, (*chunk.rests_on, *derived))
+    base_ids = (*chunk.rests_on, *derived)
+    bases = await read_named(transaction, project_id, base_ids) if base_ids else {}
     sources = chunk.foreign_sources.union(*(basis.foreign_sources for basis in bases.values()))
-    await transaction.run("chunks.put", _chunk_row(chunk_id, project_id, chunk, sources, now))
+    names = names_of(chunk.title, chunk.content) if with_names else ()
+    await transaction.run("chunks.put", _chunk_row(chunk_id, project_id, chunk, sources, names, now))
 
 
 async def put_vector(transaction: Transaction, chunk_id: str, model_id: str, vector: Vector) -> None:
@@ -69,7 +74,9 @@ async def put_vector(transaction: Transaction, chunk_id: str, model_id: str, vec
     await transaction.run("chunks.put_vector", row)
 
 
-def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[str], now: float) -> dict[str, object]:
+def _chunk_row(
+    name: str, project_id: str, chunk: NewChunk, sources: frozenset[str], names: Sequence[str], now: float
+) -> dict[str, object]:
     return {
         "id": name,
         "project_id": project_id,
@@ -90,7 +97,7 @@ def _chunk_row(name: str, project_id: str, chunk: NewChunk, sources: frozenset[s
         "lead": chunk.lead,
         "written_on": chunk.written_on,
         "document_id": chunk.document_id,
-        "names": json.dumps(names_of(chunk.title, chunk.content), ensure_ascii=False),
+        "names": json.dumps(names, ensure_ascii=False),
     }
 
 

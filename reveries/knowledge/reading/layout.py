@@ -3,7 +3,7 @@
 All places are fractions of the page as a reader sees it (after its crop box and its rotation), from the top left.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -148,7 +148,7 @@ class DocumentReader(Protocol):
         """Find the format and count the pages. `media_type` is what a sender said it is; it may be empty or wrong."""
         ...
 
-    def read(self, path: Path, media_type: str = "", *, first_page: int = 1) -> AsyncIterator[CutPage]:
+    def read(self, path: Path, media_type: str = "", *, first_page: int = 1) -> AsyncGenerator[CutPage]:
         """Cut the pages from `first_page` on, in order, each as soon as it is known. The same file gives the same."""
         ...
 

@@ -142,6 +142,7 @@ PLANTS: Final[dict[str, tuple[str, ...]]] = {
             "pages.section",
             "pages.text",
             "pages.outline",
+            "pointers.title",
             "citations.document",
             "citations.page_label",
             "citations.quote",
@@ -317,7 +318,6 @@ NO_WORDS: Final = {
             "pointers.chunk_id",
             "pointers.page_id",
             "pointer_boxes.pointer_id",
-            "pointer_boxes.page_id",
             "citations.turn_id",
             "citations.pointer_id",
             "chunks.id",
@@ -490,8 +490,8 @@ INSERT INTO pages (id, document_id, version, number, width, height, text, text_f
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum,
     document_id)
     VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16), 'x1');
-INSERT INTO pointers VALUES ('c1', 'x1p1', 1, 'paragraph', '[]');
-INSERT INTO pointer_boxes VALUES ('c1', 1, 'x1p1', 0.1, 0.1, 0.8, 0.1);
+INSERT INTO pointers VALUES ('c1', 'x1p1', 1, 'paragraph', '', '[]');
+INSERT INTO pointer_boxes VALUES ('c1', 1, 1, 0.1, 0.1, 0.8, 0.1);
 INSERT INTO citations (turn_id, position, pointer_id, state, made_by, document, page_number, page_label, quote)
     SELECT id, 1, 'c1', 'on_page', 'rules', 'boat.md', 1, '', 'The {SAID} is blue.' FROM turns LIMIT 1;
 INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));

@@ -155,6 +155,23 @@ async def test_what_was_said_and_common_knowledge_are_shown_as_they_come(tmp_pat
         assert (await talk.say("What is the capital of Chad?")).text == "N'Djamena, of 1900. Yes."
 
 
+async def test_a_made_up_name_is_not_shown_because_a_single_word_comes_first(tmp_path: Path) -> None:
+    made_up = ["Yes.", " His name is Sven.", " A nice man."]
+    async with talking(tmp_path, ["Lovely."], made_up, UNTOLD) as talk:
+        text = await _asked(talk, "Do you know my landlord's name?", _0=0.9)
+        assert text == "You haven't told me who your landlord is."
+
+
+async def test_a_name_that_the_owner_only_asked_about_on_another_day_is_no_answer(tmp_path: Path) -> None:
+    async with talking(tmp_path, ["No idea."]) as talk:
+        await talk.say("Is my landlord called Sven?")
+        await talk.say("My landlord plays the tuba.")
+        await talk.memory.light_sleep()
+        recall = await talk.memory.recall("landlord called", talk.memory.recall_context("landlord called", 4))
+        lines = await lines_for(recall, (), talk.memory.embed_cues, talk.clock.now())
+        assert [line.quote for line in lines] == ["My landlord plays the tuba."]
+
+
 async def test_what_the_mind_made_up_before_supports_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path, ["Lovely. And your landlord Sven?"], NAMES, NAMES, UNTOLD) as talk:
         await talk.memory.light_sleep()

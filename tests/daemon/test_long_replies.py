@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reveries import protocol
@@ -10,7 +11,7 @@ from reveries.llm.reply_length import reply_tokens_for
 from reveries.llm.tier import Tier
 from reveries.memory.model import Origin
 from tests.daemon.asking import ask
-from tests.daemon.kit import Events, small, talking
+from tests.daemon.kit import SETTINGS, Events, small, talking
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,20 @@ async def test_a_capable_model_is_asked_for_a_long_reply_and_the_prompt_leaves_r
         told = await ask(talk, protocol.AskContext(1))
         assert isinstance(told, protocol.ToldContext)
         assert told.reply_tokens == 2000
+
+
+@pytest.mark.parametrize(("of_all", "of_talk"), [(10.0, 0.05), (0.05, 10.0)])
+async def test_the_smaller_limit_of_a_day_decides_how_long_a_reply_may_be(
+    tmp_path: Path, of_all: float, of_talk: float
+) -> None:
+    """Else a reply is reserved that the limit refuses, and the owner gets none."""
+    talk_budget = msgspec.structs.replace(SETTINGS.budget.conversation, dollars_per_day=of_talk)
+    budget = msgspec.structs.replace(SETTINGS.budget, dollars_per_day=of_all, conversation=talk_budget)
+    settings = msgspec.structs.replace(SETTINGS, budget=budget)
+    async with talking(tmp_path, settings=settings, tier=Tier.CAPABLE, context_tokens=16_384) as talk:
+        talk.model._name = "anthropic/claude-sonnet-4-5"
+        await talk.say("Write me the whole letter, please.")
+        assert talk.model.prompts[-1].max_tokens == int(0.05 / 4 / 15e-6), "a quarter of the smaller limit"
 
 
 async def test_a_reply_that_was_cut_at_its_length_says_so_and_is_stored_as_cut(tmp_path: Path) -> None:

@@ -2,23 +2,27 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reveries.daemon.talk.capable_talk import CapableTalk
+from reveries.daemon.talk.chat_context import SentExchange, TurnMaterial
 from reveries.daemon.talk.repeated_text import PromptText, repeated_share
 from reveries.errors import ModelUnavailableError
-from reveries.llm.base import Prompt
+from reveries.llm.base import ChatMessage, Prompt
 from reveries.llm.tier import Tier
-from reveries.memory.model import Origin
+from reveries.memory.model import Factors, Origin, RankedTurn, Recall, RecalledEpisode
 from reveries.memory.text.quoting import quote_around, whole_sentences
 from reveries.safe_text import format_record
 from tests.daemon.kit import Talk, talking
 from tests.fakes.scripted import Piece, ScriptedModel
-from tests.memory.kit import WordEmbedder, deep_answer
+from tests.memory.kit import NOW, WordEmbedder, deep_answer, episode, turn
 
 DAYS = (
     (
@@ -160,3 +164,25 @@ async def test_the_same_words_that_got_no_reply_are_not_told_beside_themselves(t
         await talk.memory.light_sleep()
         await talk.say(words)
         assert sum(words in message.text for message in talk.model.prompts[-1].messages) == 1
+
+
+def test_a_note_of_a_few_words_is_told_once_in_a_conversation() -> None:
+    """A text shorter than a run is not found among others: the ids of what was told say that it stands there."""
+    note = episode("short", summary="Bees need syrup in October.", origin=Origin.SELF)
+    asked = turn("asked", "What do my bees need?")
+    recall = Recall(
+        asked.text,
+        np.zeros(4, np.float32),
+        (RecalledEpisode(note, 1.0, 0.8, (note.id,), Factors(1.0, 1.0, 1.0, 1.0)),),
+        (RankedTurn(asked, "other", 1.0, cosine=0.8),),
+        0,
+    )
+    before = SentExchange(asked.text, "Syrup.", asked.text, 9, (asked.id, "reply"))
+    told = ChatMessage("user", f"[From memory:\n- on Monday 6 October, you noted: {note.summary}]\n{asked.text}")
+
+    def chosen(exchange: SentExchange, *beginning: ChatMessage) -> list[str]:
+        material = TurnMaterial("And now?", NOW, recall, (), "", (exchange,), beginning, lambda _: None)
+        return [item.episode_id for item in CapableTalk().choose(material).memories]
+
+    assert chosen(before) == [note.id]
+    assert chosen(replace(before, noted_ids=(note.id,)), told) == []

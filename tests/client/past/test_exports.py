@@ -253,6 +253,13 @@ def test_in_a_telegram_chat_of_two_the_one_it_is_not_named_after_is_the_owner(tm
     assert sum(parsed.left_out.values()) == 2
 
 
+def test_a_telegram_message_has_its_moment_wherever_it_was_exported(tmp_path: Path) -> None:
+    """`date` is the local time of the machine that wrote the file."""
+    message = telegram_message(4, "Ana", "user9", "Nice", date="2026-01-02T03:04:00")
+    [read_message] = iterate_messages(read(tmp_path, PAIR | {"messages": [message]}, "result.json"))
+    assert read_message.said_at == 1_767_261_600.0 + 240.0
+
+
 def test_a_whole_export_of_telegram_names_its_owner_and_keeps_two_of_one_name_apart(tmp_path: Path) -> None:
     group = {
         "name": "Trip", "type": "private_group", "id": 8,

@@ -145,6 +145,12 @@ async def test_a_question_that_names_only_a_day_finds_what_was_said_that_day() -
     assert (await ranked(index, embedder, "What was I up to in the last four days?"))[:4] == ["t4", "t3", "t2", "t1"]
 
 
+@pytest.mark.parametrize("cue", ["Three days ago", "three days ago, please.", "vor drei Tagen"])
+async def test_a_day_alone_is_enough_to_find_what_was_said_then(cue: str) -> None:
+    index, embedder = await diary()
+    assert (await ranked(index, embedder, cue))[0] == "t3"
+
+
 async def test_without_an_embedder_a_day_is_found_as_well() -> None:
     index, embedder = await diary()
     scores = score_turns(index, "What did I do three days ago?", np.zeros(embedder.dimensions, np.float32), NOW)

@@ -75,6 +75,8 @@ TABLE = [
     ("on Christmas Eve", "2022-12-24", "2022-12-25"),
     ("on Easter Monday", "2023-04-10", "2023-04-11"),
     ("two days before Christmas", "2022-12-22", "2022-12-23"),
+    ("two days after Easter Sunday", "2023-04-11", "2023-04-12"),
+    ("the day after 8 May, 2023", "2023-05-09", "2023-05-10"),
     ("the week of 10 October", "2023-10-09", "2023-10-16"),
     ("between 3 and 5 October", "2023-10-03", "2023-10-06"),
     ("over the weekend", "2023-10-21", "2023-10-23"),

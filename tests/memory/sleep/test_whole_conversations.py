@@ -180,10 +180,19 @@ async def test_undoing_the_evening_opens_the_matter_again_with_its_day(tmp_path:
         {"fact": "Ana has 3 sisters.", "quote": "My sister Marta moved to Lisbon."},
         {"fact": "Ana knows Oliver.", "quote": "My sister Marta moved to Lisbon."},
         {"fact": "Ana is with you.", "quote": "I am with you. What did the doctor say?"},
+        {"fact": "Ana is busy all morning.", "quote": "Then the morning is full."},
         {"fact": "Ana plays chess.", "quote": "That it is probably harmless."},
         {"fact": "", "quote": "My sister Marta moved to Lisbon."},
     ],
-    ids=["invented quote", "invented number", "invented name", "the mind's words", "other words", "empty"],
+    ids=[
+        "invented quote",
+        "invented number",
+        "invented name",
+        "the mind's words",
+        "what the mind made of it",
+        "other words",
+        "empty",
+    ],
 )
 async def test_what_the_owner_did_not_say_becomes_no_fact(tmp_path: Path, invented: dict[str, object]) -> None:
     async with open_memory(tmp_path) as memory:

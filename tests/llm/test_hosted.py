@@ -304,6 +304,17 @@ else:
             text, _ = await play(model, a_prompt())
         assert text
 
+    @pytest.mark.filterwarnings("ignore")
+    async def test_a_model_that_answered_once_without_reasoning_keeps_the_room_for_it() -> None:
+        async with provider() as server:
+            model = _wire_model(server.url)
+            answers = []
+            for tokens in (500, 0, 500):
+                server.reasoning["any"] = tokens
+                answers.append((await play(model, a_prompt()))[0])
+        assert answers[0] == ""
+        assert all(answers[1:]), "the second answer says nothing of the third"
+
     @pytest.fixture(scope="module")
     def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
         """Run calls with an environment full of settings for these libraries; return the log's folder too."""

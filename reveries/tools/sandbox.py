@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ MOUNT: Final = "/project"
 _CODE_MOUNT: Final = "/worker"
 _ENTRY: Final = "reveries.tools.sandboxed.main"
 _SERVER_ENTRY: Final = "reveries.tools.mcp_child.main"
+_READING_ENTRY: Final = "reveries.tools.reading_child.main"
+_READING_CODE: Final = ("tools/reading_child", "tools/sandboxed", "knowledge/reading", "errors.py")
+"""What of this package the reading child runs; the rest is not there."""
+_DOCUMENT_MOUNT: Final = "/document"
 _NETWORK_FILES: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/ca-certificates")
 _SYSTEM_FOLDERS: Final = ("/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32")
 _SYSTEM_FILES: Final = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/ssl/openssl.cnf")
@@ -75,6 +80,20 @@ class Sandbox:
         assert self.can_run
         inside = [_base_python(), *_python([Path(_CODE_MOUNT), *access.libraries], _SERVER_ENTRY)]
         return [self.bwrap, *_server_walls(access), "--", *inside]
+
+    def reading_command(self, document: Path, media_type: str) -> list[str]:
+        """The command line of a child that reads one file. Without a sandbox it has only its limits."""
+        libraries, package = _library_folders(), Path(__file__).parents[1]
+        if not self.can_run:
+            code = [package.parent, *libraries]
+            return [sys.executable, *_python(code, _READING_ENTRY), str(document), document.name, media_type]
+        words = _system_walls(["--unshare-all"])
+        for name in _READING_CODE:
+            words += ["--ro-bind", str(package / name), f"{_CODE_MOUNT}/reveries/{name}"]
+        words += [word for path in libraries for word in ("--ro-bind-try", str(path), str(path))]
+        words += ["--ro-bind", str(document), _DOCUMENT_MOUNT, "--chdir", "/tmp"]
+        inside = [_base_python(), *_python([Path(_CODE_MOUNT), *libraries], _READING_ENTRY)]
+        return [self.bwrap, *words, "--", *inside, _DOCUMENT_MOUNT, document.name, media_type]
 
     def command(self, folder: Path, *, may_write: bool, may_run: bool = True) -> list[str]:
         """The command line of a child that serves `folder`."""
@@ -183,6 +202,11 @@ def _kernel_mounts() -> list[str]:
 def _base_python() -> str:
     """The interpreter itself: a virtual environment's is a link to it that is not there inside."""
     return str(Path(sys.executable).resolve())
+
+
+def _library_folders() -> list[Path]:
+    """Where the libraries that read formats are installed."""
+    return [Path(path) for path in dict.fromkeys((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))]
 
 
 def _python(code: Sequence[Path], entry: str) -> list[str]:

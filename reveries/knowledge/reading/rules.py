@@ -1,0 +1,128 @@
+"""Ruling lines: where a page draws the borders of tables, and the grids that they form."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reveries.knowledge.reading.content import PageContent, Rectangle
+
+_THICKEST: Final = 3.0
+_SHORTEST: Final = 6.0
+_REACH: Final = 2.5
+"""Lines that end this close to each other touch, in points."""
+_LARGEST_SHARE: Final = 0.8
+"""A line as long as this share of the page is its border or a divider, and joins nothing."""
+_MOST_RULES: Final = 6_000
+_HIGHEST_CELL: Final = 120.0
+
+
+@dataclass(slots=True)
+class Rules:
+    """Drawn lines of a page: `(position, start, end)`, sorted by position."""
+
+    horizontal: list[tuple[float, float, float]]
+    vertical: list[tuple[float, float, float]]
+
+    def divides(self, left: float, right: float, y: float) -> bool:
+        """Whether a vertical line passes between two words of a row."""
+        at = bisect_left(self.vertical, (left - 0.5,))
+        while at < len(self.vertical) and self.vertical[at][0] <= right + 0.5:
+            _, top, bottom = self.vertical[at]
+            if top <= y <= bottom:
+                return True
+            at += 1
+        return False
+
+
+@dataclass(slots=True)
+class Grid:
+    """A ruled table: where its rows and columns are divided."""
+
+    place: Rectangle
+    rows: list[float]
+    columns: list[float]
+
+
+def find_rules(page: PageContent) -> Rules:
+    """Thin shapes, and the edges of boxes that are of the size of a cell."""
+    horizontal: list[tuple[float, float, float]] = []
+    vertical: list[tuple[float, float, float]] = []
+    for shape in page.drawings:
+        wide, high = shape.width, shape.height
+        if high <= _THICKEST and wide >= _SHORTEST:
+            horizontal.append(((shape.top + shape.bottom) / 2, shape.left, shape.right))
+        elif wide <= _THICKEST and high >= _SHORTEST:
+            vertical.append(((shape.left + shape.right) / 2, shape.top, shape.bottom))
+        elif _SHORTEST < high <= _HIGHEST_CELL and wide > 2 * _SHORTEST:
+            horizontal += [(y, shape.left, shape.right) for y in (shape.top, shape.bottom)]
+            vertical += [(x, shape.top, shape.bottom) for x in (shape.left, shape.right)]
+    return Rules(_longest(horizontal), _longest(vertical))
+
+
+def find_grids(page: PageContent, rules: Rules) -> list[Grid]:
+    """Grids of at least two rows and two columns."""
+    across = [rule for rule in rules.horizontal if rule[2] - rule[1] < _LARGEST_SHARE * max(page.width, 300.0) * 1.1]
+    down = [rule for rule in rules.vertical if rule[2] - rule[1] < _LARGEST_SHARE * page.height]
+    groups = _connect(across, down)
+    grids = []
+    for rows, columns in groups:
+        xs, ys = _distinct([x for x, _, _ in columns]), _distinct([y for y, _, _ in rows])
+        if len(xs) < 3 or len(ys) < 3:
+            continue
+        left, right = min(start for _, start, _ in rows), max(end for _, _, end in rows)
+        place = Rectangle(min(left, xs[0]), ys[0], max(right, xs[-1]), ys[-1])
+        grids.append(Grid(place, _row_edges(rows, place), xs))
+    return [grid for grid in grids if len(grid.rows) >= 3]
+
+
+def _longest(rules: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
+    if len(rules) > _MOST_RULES:
+        rules = sorted(rules, key=lambda rule: rule[1] - rule[2])[:_MOST_RULES]
+    return sorted(rules)
+
+
+def _row_edges(rows: list[tuple[float, float, float]], place: Rectangle) -> list[float]:
+    """Heights at which lines run over most of the width: shorter ones divide single cells."""
+    lengths: dict[float, float] = defaultdict(float)
+    heights = _distinct([y for y, _, _ in rows])
+    for y, start, end in rows:
+        nearest = min(heights, key=lambda height: abs(height - y))
+        lengths[nearest] += end - start
+    return [height for height in heights if lengths[height] > 0.5 * place.width]
+
+
+def _distinct(positions: Sequence[float]) -> list[float]:
+    distinct: list[float] = []
+    for position in sorted(positions):
+        if not distinct or position - distinct[-1] > _THICKEST:
+            distinct.append(position)
+    return distinct
+
+
+_Rule = tuple[float, float, float]
+
+
+def _connect(across: list[_Rule], down: list[_Rule]) -> list[tuple[list[_Rule], list[_Rule]]]:
+    """Horizontal and vertical lines that touch, directly or by others."""
+    parents = list(range(len(across) + len(down)))
+
+    def root(at: int) -> int:
+        while parents[at] != at:
+            parents[at] = parents[parents[at]]
+            at = parents[at]
+        return at
+
+    heights = [y for y, _, _ in across]
+    for number, (x, top, bottom) in enumerate(down, len(across)):
+        for at in range(bisect_left(heights, top - _REACH), bisect_right(heights, bottom + _REACH)):
+            _, start, end = across[at]
+            if start - _REACH <= x <= end + _REACH:
+                parents[root(at)] = root(number)
+    groups: dict[int, tuple[list[_Rule], list[_Rule]]] = defaultdict(lambda: ([], []))
+    for at, rule in enumerate(across):
+        groups[root(at)][0].append(rule)
+    for at, rule in enumerate(down, len(across)):
+        groups[root(at)][1].append(rule)
+    return list(groups.values())

@@ -1,10 +1,10 @@
 """The days of tasks: reads a due day and a repetition in words, in seven languages, and finds the next day. Pure."""
 
 import re
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final
+from calendar import monthrange
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
+from typing import Final
 
-from apscheduler.triggers.calendarinterval import CalendarIntervalTrigger
 from apscheduler.triggers.cron import CronTrigger
 
 from reveries.errors import UsageError
@@ -57,7 +57,10 @@ def days_ahead(text: str, today: date) -> list[DayMention]:
 def _ahead(mention: DayMention, today: date) -> date:
     if mention.is_dated or not mention.is_written_out or mention.first >= today:
         return mention.first
-    return mention.first.replace(year=mention.first.year + 1)
+    year = mention.first.year + 1
+    while mention.first.day > monthrange(year, mention.first.month)[1]:  # The 29th of February.
+        year += 1
+    return mention.first.replace(year=year)
 
 
 def read_due(text: str, today: date) -> str:
@@ -125,35 +128,49 @@ def first_due(repeats: str, today: date) -> str:
         return next_due(repeats, today.isoformat(), today)
     minute, hour = repeats.split()[:2]
     at = f"T{int(hour):02d}:{int(minute):02d}" if minute.isdecimal() and hour.isdecimal() and hour != "0" else ""
-    return _next_day(_trigger(repeats, today), today).isoformat() + at
+    return _next_of_cron(repeats, today).isoformat() + at
 
 
 def next_due(repeats: str, due: str, today: date) -> str:
     """Return the day after `due` and after `today` on which a task that repeats is due, at the same time of day. Empty
     if there is none."""
     last = date.fromisoformat(due[:10]) if due else today
-    day = _next_day(_trigger(repeats, last), max(last, today) + timedelta(days=1))
+    earliest = max(last, today) + timedelta(days=1)
+    if interval := _INTERVAL.fullmatch(repeats):
+        day = _next_of_interval(int(interval["n"]), interval["unit"], last, earliest)
+    else:
+        day = _next_of_cron(repeats, earliest)
     return day.isoformat() + due[10:]
 
 
-def _trigger(repeats: str, begin: date) -> Any:
-    if (interval := _INTERVAL.fullmatch(repeats)) is None:
-        return CronTrigger.from_crontab(repeats, timezone=UTC)
-    if interval["unit"] == "month" and interval["n"] == "1" and _is_last_of_month(begin):
-        return CronTrigger(day="last", timezone=UTC)
-    return CalendarIntervalTrigger(**{f"{interval['unit']}s": int(interval["n"])}, start_date=begin, timezone=UTC)
+def _next_of_interval(count: int, unit: str, begin: date, earliest: date) -> date:
+    """Return the first day from `earliest` on that is whole intervals after `begin`."""
+    if unit in ("day", "week"):
+        days = count * (7 if unit == "week" else 1)
+        return begin + timedelta(days=days * max(0, -((begin - earliest).days // days)))
+    months = count * (12 if unit == "year" else 1)
+    away = max(0, (earliest.year - begin.year) * 12 + earliest.month - begin.month)
+    passed = away // months * months
+    is_last = unit == "month" and begin.day == monthrange(begin.year, begin.month)[1]
+    day = _months_after(begin, passed, is_last=is_last)
+    return day if day >= earliest else _months_after(begin, passed + months, is_last=is_last)
 
 
-def _is_last_of_month(day: date) -> bool:
-    return (day + timedelta(days=1)).month != day.month
+def _months_after(begin: date, months: int, *, is_last: bool) -> date:
+    """Return the day so many months later: the last of its month for the last of one, and where there is no such
+    day. Raises UsageError if there is no such year."""
+    year, place = divmod(begin.year * 12 + begin.month - 1 + months, 12)
+    if year > MAXYEAR:
+        raise UsageError("That never comes.", advice=_REPEAT_ADVICE)
+    last = monthrange(year, place + 1)[1]
+    return date(year, place + 1, last if is_last else min(begin.day, last))
 
 
-def _next_day(trigger: Any, earliest: date) -> date:
-    """Return the first day of `trigger` from `earliest` on. Raises UsageError if there is none."""
-    moment = datetime.combine(earliest, time(), UTC)
-    fires_at = trigger.get_next_fire_time(None, moment)
-    while fires_at is not None and fires_at < moment:
-        fires_at = trigger.get_next_fire_time(fires_at, moment)
+def _next_of_cron(repeats: str, earliest: date) -> date:
+    """Return the first day of a cron expression from `earliest` on. Raises UsageError if there is none."""
+    fires_at = CronTrigger.from_crontab(repeats, timezone=UTC).get_next_fire_time(
+        None, datetime.combine(earliest, time(), UTC)
+    )
     if fires_at is None:
         raise UsageError("That never comes.", advice=_REPEAT_ADVICE)
     return date(fires_at.year, fires_at.month, fires_at.day)

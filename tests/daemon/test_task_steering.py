@@ -73,8 +73,26 @@ def test_what_repeats_has_a_first_day_and_a_next_one(words: str, first: str, lat
 def test_the_last_of_a_month_stays_the_last_and_a_day_missed_is_not_made_up() -> None:
     assert next_due("1 month", "2027-01-31", SATURDAY) == "2027-02-28"
     assert next_due("1 week", "2026-10-05T08:00", SATURDAY) == "2026-11-30T08:00"
+    assert next_due("1 month", "2026-08-15", SATURDAY) == "2026-12-15"
     with pytest.raises(UsageError):
         read_repeat("now and then")
+
+
+@pytest.mark.parametrize(
+    ("repeats", "due", "later"),
+    [
+        ("1 month", "2027-01-30", "2027-02-28"),
+        ("3 month", "2026-11-30", "2027-02-28"),
+        ("1 year", "2028-02-29", "2029-02-28"),
+        ("1 year", "2027-02-28", "2028-02-28"),
+    ],
+)
+def test_a_month_without_that_day_is_not_left_out(repeats: str, due: str, later: str) -> None:
+    assert next_due(repeats, due, SATURDAY) == later
+
+
+def test_a_leap_day_that_is_over_comes_again_in_the_next_leap_year() -> None:
+    assert read_due("29 February", date(2028, 3, 5)) == "2032-02-29"
 
 
 async def test_the_owner_adds_edits_orders_finishes_and_drops_tasks_and_a_weekly_one_comes_back(home: Home) -> None:

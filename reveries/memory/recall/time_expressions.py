@@ -210,9 +210,21 @@ def _resolve_with_modifiers(
 def _count_from(span: Span, match: re.Match[str], tagged: TaggedText, skipped: int) -> Span:
     """Resolve "two days before" and the like; `skipped`: how many tags come before the text of `match`."""
     count = int(tagged.tokens[skipped + match.start("count")].value) if match["count"] else 1
-    unit = tagged.tokens[skipped + match.start("unit")].value or "w 1"
+    unit = tagged.tokens[skipped + match.start("unit")].value
     is_before = tagged.tags[skipped + match.end("unit")] == "b"
+    if not unit:
+        return _shift_weekends(span, count, is_before=is_before)
     return _shift(span, unit, count, is_before=is_before)
+
+
+def _shift_weekends(span: Span, count: int, *, is_before: bool) -> Span:
+    """Return the weekend that many before or after a span: one that is over before it, or begins after it."""
+    if is_before:
+        sunday = midnight(span[0]) - (span[0].weekday() + 1 + 7 * (count - 1)) * DAY
+        return sunday - DAY, sunday + DAY
+    last = midnight(span[1])
+    saturday = last + ((5 - last.weekday()) % 7 + 7 * (count - 1)) * DAY
+    return saturday, saturday + 2 * DAY
 
 
 def _shift(span: Span, unit: str, count: int, *, is_before: bool) -> Span:

@@ -401,7 +401,7 @@ RULES: tuple[tuple[re.Pattern[str], _Make], ...] = tuple(
         (r"it?LU(?![qi]{1,2}t?[Mm])", _in_past_unit),
         (r"[LTXB][UK]|[it]{0,3}[UK][LTXB]", _which_unit),
         (r"QLU", _this_time),
-        (r"[it]{1,3}K|(?<=v)K", _weekend),
+        (r"(?:[it]{1,3}|(?<=v))K(?!(?:q|[bf]q?)t?[dDHmMoWw])", _weekend),
         (r"t?W[LTXB]|[LTXB]?t?W|(?<=[iLT])w|(?<=it)w|w(?=[,.]?t?[do][.,]?q?t?[Mm])", _weekday),
         (r"t?[Ww],?t?[do](?!q?t?[MmU/])", _weekday_and_number),
         (r"[isub]?tU?[do](?![MmUKW])|[iu][o](?![MmUKW])", _numbered_day),

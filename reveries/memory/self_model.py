@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from reveries.errors import UsageError
-from reveries.index.terms import terms_of
+from reveries.index.terms import terms_of, words_of
 from reveries.memory.model import DayUnit, Pattern, SelfModel, StatementDay
 from reveries.safe_text import one_line
 
@@ -33,6 +33,27 @@ MAX_FIELD_CHARS: Final = 4000
 MAX_STATEMENTS: Final = 40
 _OWN_CONFIDENCE = 1.0
 _REFUSED_KEPT = 200
+_DENYING: Final = frozenset({"no", "nor", "not", "cannot", "without"})
+_TELLING: Final = frozenset(
+    {
+        "above",
+        "after",
+        "against",
+        "before",
+        "below",
+        "down",
+        "from",
+        "more",
+        "off",
+        "out",
+        "over",
+        "than",
+        "under",
+        "until",
+        "up",
+    }
+)
+"""Small words that carry no content for a search and yet make another statement."""
 _DAY_FORMATS: Final = {DayUnit.DAY: "%a %-d %b %Y", DayUnit.MONTH: "%b %Y", DayUnit.YEAR: "%Y"}
 
 
@@ -98,6 +119,19 @@ def edit_field(before: SelfModel, field: str, text: str, now: float) -> SelfMode
     return set_days(replace(after, **{field: new}), [StatementDay(text, now, now) for text in added])  # type: ignore[arg-type]
 
 
+def statement_key(text: str) -> frozenset[str]:
+    """Return what two statements have in common that say the same in the same words; empty if `text` says nothing.
+
+    A denial is another statement than what it denies, although "not" counts for nothing in a search.
+    """
+    terms = terms_of(text)
+    if not terms:
+        return frozenset()
+    words = words_of(text)
+    denial = ["not"] if any(word in _DENYING or word.endswith("n't") for word in words) else []
+    return frozenset((*terms, *(word for word in words if word in _TELLING), *denial))
+
+
 def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
     """Return the self-model as it was `before`. Statements removed by this become refused; restored ones no longer
     are."""
@@ -113,8 +147,8 @@ def revert_to(current: SelfModel, before: SelfModel, now: float) -> SelfModel:
 
 
 def _refused_statements(refused: Iterable[str], removed: Iterable[str], kept: Iterable[str]) -> tuple[str, ...]:
-    kept_terms = {frozenset(terms_of(text)) for text in kept}
-    remaining = [text for text in dict.fromkeys([*refused, *removed]) if frozenset(terms_of(text)) not in kept_terms]
+    kept_keys = {statement_key(text) for text in kept}
+    remaining = [text for text in dict.fromkeys([*refused, *removed]) if statement_key(text) not in kept_keys]
     return tuple(remaining[-_REFUSED_KEPT:])
 
 

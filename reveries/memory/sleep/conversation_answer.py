@@ -17,7 +17,7 @@ import msgspec
 from reveries.index.terms import terms_of
 from reveries.memory.model import DayUnit, Episode, Exemplar, Origin, StatementDay, Turn
 from reveries.memory.sleep.conversation_question import KnownThings, known_texts, known_things
-from reveries.memory.sleep.grounding import is_grounded
+from reveries.memory.sleep.grounding import drop_switched_tail, is_grounded
 from reveries.memory.sleep.questions import (
     Abstraction,
     Asker,
@@ -29,7 +29,7 @@ from reveries.memory.sleep.questions import (
 )
 from reveries.memory.sleep.reading import Part, Reading
 from reveries.memory.sleep.self_model_changes import TRAIT_FIELDS, NewFact, SelfUpdate, Trait
-from reveries.memory.text.extracts import make_exemplar, sentences_of, summary_of
+from reveries.memory.text.extracts import join_sentences, make_exemplar, sentences_of, summary_of
 
 _MOST_QUOTES = 3
 _MOST_CHANGED = 3
@@ -162,9 +162,11 @@ class _Grounds:
         """Return the sentences of `text` whose names and numbers are in the sources, or are a day near it that is
         written out."""
         kept = (
-            sentence for sentence in sentences_of(text) if is_grounded(self._near_days.sub(" ", sentence), self._source)
+            sentence
+            for sentence in sentences_of(drop_switched_tail(text, self._source))
+            if is_grounded(self._near_days.sub(" ", sentence), self._source)
         )
-        return tidy_line(" ".join(kept), limit)
+        return tidy_line(join_sentences(kept), limit)
 
     def quoted(self, quote: str) -> Turn | None:
         """Return the turn that says `quote`."""

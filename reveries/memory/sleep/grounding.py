@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from reveries.index.terms import stop_words, word_keys
-from reveries.memory.text.extracts import sentences_of
+from reveries.memory.text.extracts import join_sentences, sentences_of
 from reveries.memory.text.word_lists import openers
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,:][^\W_]+)*")
@@ -18,6 +18,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}\b)")
 _OPENING = frozenset("\"'\u201c\u2018\u00ab\u201e([:;-\u2013\u2014")
 _NAME_CHARS = 2
+_EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LETTER = re.compile(r"[^\W\d_]")
 _ENDING_CHARS = 2
 """How many letters a name may differ in length, for a genitive or a plural."""
 _AFTER_NOUN = frozenset({"about", "how", "of", "whether"})
@@ -35,7 +37,17 @@ _ENGLISH_SHARE = 0.2
 def keep_grounded(text: str, read: Iterable[str]) -> str:
     """Return the sentences of `text` whose names and numbers are all in the sources `read`; empty if none are."""
     source = "\n".join(read)
-    return " ".join(sentence for sentence in sentences_of(text) if is_grounded(sentence, source))
+    kept = drop_switched_tail(text, source)
+    return join_sentences(sentence for sentence in sentences_of(kept) if is_grounded(sentence, source))
+
+
+def drop_switched_tail(text: str, source: str) -> str:
+    """Return `text` up to where it changes from Latin to Chinese, Japanese or Korean writing, if nothing of the source
+    is written so: small models go on like this when their answer is cut."""
+    switch, first = _EAST_ASIAN.search(text), _LETTER.search(text)
+    if switch is None or first is None or not first.group().isascii() or _EAST_ASIAN.search(source):
+        return text
+    return text[: switch.start()].rstrip()
 
 
 def is_supported(fact: str, words: str) -> bool:

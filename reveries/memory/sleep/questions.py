@@ -17,7 +17,7 @@ from reveries.index.terms import terms_of
 from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.model import Episode, Exemplar, SelfModel, Turn
 from reveries.memory.self_model import format_day, with_days
-from reveries.memory.sleep.grounding import is_supported, keep_grounded
+from reveries.memory.sleep.grounding import drop_switched_tail, is_supported, keep_grounded
 from reveries.memory.text.extracts import make_exemplar, sentences_of, summary_of
 from reveries.prompts import prompt
 
@@ -35,7 +35,6 @@ _ROLES = ("User", "Human", "Me", "Assistant", "System", "Developer", "Tool")
 _SAME_MARKS = ("'\u2018\u2019\u02bc", '"\u201c\u201d\u201e\u00ab\u00bb', "-\u2010\u2011\u2013\u2014")
 """Marks that models replace by one another."""
 _LEAST_QUOTE_CHARS = 4
-_LETTER = re.compile(r"[^\W\d_]")
 
 
 class QuoteAnswer(msgspec.Struct, frozen=True):
@@ -192,13 +191,14 @@ def check_deep_answer(
         *(episode.summary for episode in earlier),
     ]
     summary = tidy_line(keep_grounded(answer.summary, sources), 500) or summary_of(turns)
-    kept = [exact for quoted in answer.exemplars if (exact := _find_exemplar(quoted, turns)) is not None]
+    source = "\n".join(sources)
+    kept = [exact for quoted in answer.exemplars if (exact := _find_exemplar(quoted, turns, source)) is not None]
     asked = len(answer.exemplars)
     confidence = 0.8 * (len(kept) / asked if asked else 0.5)
     salience = answer.salience if answer.salience == answer.salience else 0.0
     return Abstraction(
         summary=summary,
-        topics=tidy_topics(answer.topics),
+        topics=tidy_topics(drop_switched_tail(topic, source) for topic in answer.topics),
         exemplars=tuple(kept),
         patterns=tuple(p for pattern in answer.patterns if (p := tidy_line(keep_grounded(pattern, sources), 120)))[:2],
         salience=round(max(0.0, min(1.0, salience)), 3),
@@ -255,9 +255,10 @@ def clock_time(at: float) -> str:
     return datetime.fromtimestamp(at).strftime("%H:%M")
 
 
-def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn]) -> Exemplar | None:
+def _find_exemplar(quoted: QuoteAnswer, turns: Sequence[Turn], source: str) -> Exemplar | None:
     match = find_quote(quoted.quote, turns)
-    return make_exemplar(match[0], match[1], tidy_line(quoted.significance, 120)) if match is not None else None
+    why = tidy_line(drop_switched_tail(quoted.significance, source), 120)
+    return make_exemplar(match[0], match[1], why) if match is not None else None
 
 
 def find_quote(quote: str, turns: Sequence[Turn]) -> tuple[str, Turn] | None:
@@ -312,12 +313,8 @@ def fence_text(text: str) -> str:
 
 
 def tidy_line(text: str, limit: int) -> str:
-    """Return the text as one line, cut to `limit` between words. A tail in CJK script after a Latin beginning is cut
-    off: small models switch scripts when their answer is cut."""
+    """Return the text as one line, cut to `limit` between words."""
     line = " ".join(text.split())
-    first = _LETTER.search(line)
-    if first is not None and first.group().isascii():
-        line = re.sub(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af].*$", "", line).rstrip()
     if len(line) <= limit:
         return line
     # Where no words are apart (Japanese), a blank is far off or missing.

@@ -18,8 +18,8 @@ from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.memory.changes import SelfModelChange
 from reveries.memory.echoes import fresh_text
 from reveries.memory.model import DayUnit, Experience, Origin, Pattern, SelfModel, StatementDay, Turn
-from reveries.memory.self_model import day_of, limit_statements, set_days
-from reveries.memory.sleep.grounding import is_grounded
+from reveries.memory.self_model import day_of, limit_statements, set_days, statement_key
+from reveries.memory.sleep.grounding import drop_switched_tail, is_grounded
 from reveries.memory.sleep.questions import Asker, SelfAnswer, fence_text, tidy_line
 from reveries.memory.text.extracts import sentences_of
 from reveries.prompts import prompt
@@ -143,10 +143,11 @@ def trait_question(asker: Asker, field: str, words: str) -> Prompt:
 def check_trait(asker: Asker, field: str, answer: TraitAnswer, words: str) -> Trait | None:
     """Return `answer` as a trait if its quote is in `words`, and its statement shares a content word with the quote and
     has no name or number that is not in `words`; else None."""
-    quote, statement = answer.quote.strip(), tidy_line(answer.statement, _STATEMENT_CHARS)
+    source = f"{words} {asker.mind} {asker.owner}"
+    quote, statement = answer.quote.strip(), tidy_line(drop_switched_tail(answer.statement, source), _STATEMENT_CHARS)
     if quote not in _sentences_to_quote(words) or not set(terms_of(statement)) & set(terms_of(quote)):
         return None
-    if not is_grounded(statement, f"{words} {asker.mind} {asker.owner}"):
+    if not is_grounded(statement, source):
         return None
     return Trait(field, statement, quote)
 
@@ -228,7 +229,7 @@ def _update_facts(model: SelfModel, update: SelfUpdate) -> SelfModel:
         text, said_at = tidy_line(fact.text, _STATEMENT_MAX_CHARS), fact.said_at or update.said_at
         if not terms_of(text) or _repeats(text, model.refused) or _is_past(model, text, said_at):
             continue
-        if not _repeats(text, facts):
+        if text not in facts and not _repeats(text, (known for known in facts if known not in fact.replaces)):
             facts.append(text)
             days.append(StatementDay(text, fact.at, said_at, fact.unit))
         ends += [StatementDay(old, fact.at, said_at) for old in fact.replaces if old != text]
@@ -285,8 +286,8 @@ def _was_said_after(model: SelfModel, text: str, said_at: float) -> bool:
 
 def _repeats(text: str, others: Iterable[str]) -> bool:
     """Whether `text` says the same as one of the others, in the same words."""
-    terms = frozenset(terms_of(text))
-    return any(terms == frozenset(terms_of(other)) for other in others)
+    key = statement_key(text)
+    return any(key == statement_key(other) for other in others)
 
 
 def _sort_by_day(model: SelfModel, statements: Iterable[str]) -> tuple[str, ...]:
@@ -304,12 +305,12 @@ def add_statements(
 ) -> tuple[str, ...]:
     """Return `old` with the statements of `new` that do not repeat one in the same words and were not refused. If there
     are too many, the oldest that are not pinned are dropped."""
-    known_terms = {frozenset(terms_of(text)) for text in (*old, *refused)}
+    known_keys = {statement_key(text) for text in (*old, *refused)}
     statements = list(old)
     for text in (tidy_line(text, 160) for text in new):
-        terms = frozenset(terms_of(text))
-        if terms and terms not in known_terms:
-            known_terms.add(terms)
+        key = statement_key(text)
+        if key and key not in known_keys:
+            known_keys.add(key)
             statements.append(text)
     return limit_statements(tuple(statements), pinned, limit)
 
@@ -322,17 +323,17 @@ def add_patterns(
     refused: Iterable[str] = (),
 ) -> tuple[Pattern, ...]:
     """Return `old` with `new` patterns; a pattern that is seen again gains confidence and the episodes (R-83)."""
-    patterns = {frozenset(terms_of(pattern.description)): pattern for pattern in old}
-    refused_terms = {frozenset(terms_of(text)) for text in refused}
+    patterns = {statement_key(pattern.description): pattern for pattern in old}
+    refused_keys = {statement_key(text) for text in refused}
     for description in new:
-        terms = frozenset(terms_of(description))
-        old_pattern = patterns.get(terms)
-        if old_pattern is None and terms not in refused_terms:
-            patterns[terms] = Pattern(description, _FIRST_CONFIDENCE, episode_ids)
+        key = statement_key(description)
+        old_pattern = patterns.get(key)
+        if old_pattern is None and key not in refused_keys:
+            patterns[key] = Pattern(description, _FIRST_CONFIDENCE, episode_ids)
         elif old_pattern is not None and not set(episode_ids) <= set(old_pattern.episode_ids):
             confidence = min(1.0, old_pattern.confidence + _CONFIDENCE_STEP)
             united = tuple(dict.fromkeys((*old_pattern.episode_ids, *episode_ids)))
-            patterns[terms] = replace(old_pattern, confidence=confidence, episode_ids=united)
+            patterns[key] = replace(old_pattern, confidence=confidence, episode_ids=united)
     patterns.pop(frozenset(), None)
     kept = limit_statements(tuple(pattern.description for pattern in patterns.values()), pinned, _MAX_PATTERNS)
     return tuple(pattern for pattern in patterns.values() if pattern.description in kept)

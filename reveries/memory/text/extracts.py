@@ -27,6 +27,7 @@ _NO_LIST = r"(?<!(?m:^)\d\.)(?<!(?m:^)\d\d\.)"
 _END = re.compile(
     rf"(?<=[.!?\u2026]){_NO_TITLE}{_NO_DAY}{_NO_LIST}[\"'\u2019\u201d)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\n+"
 )
+_BLANK_IN_JAPANESE = re.compile(r"(?<=[\u3002\uff01\uff1f]) ")
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "we", "our"})
 
 
@@ -48,6 +49,11 @@ def sentences_of(text: str) -> list[str]:
         start = match.end()
     pieces.append(text[start:].strip())
     return [piece for piece in pieces if piece]
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Return the sentences as one text, without a blank where the script has none."""
+    return _BLANK_IN_JAPANESE.sub("", " ".join(sentences))
 
 
 def informativeness(sentence: str) -> float:

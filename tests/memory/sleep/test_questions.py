@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.model import Experience, ExperienceKind, Origin, SelfModel
+from reveries.memory.sleep.grounding import keep_grounded
 from reveries.memory.sleep.questions import (
     Asker,
     DeepAnswer,
@@ -83,8 +84,12 @@ def test_every_kept_quote_is_verbatim_and_every_number_in_range(text: str, quote
 
 
 def test_a_tail_in_another_script_is_cut_off_but_other_languages_are_kept() -> None:
-    assert tidy_line("She moved to Lisbon 因为", 100) == "She moved to Lisbon"
-    assert tidy_line("彼女はリスボンへ", 100) == "彼女はリスボンへ"
+    assert keep_grounded("She moved to Lisbon 因为", ["She moved to Lisbon."]) == "She moved to Lisbon"
+    assert keep_grounded("彼女はリスボンへ", ["She moved to Lisbon."]) == "彼女はリスボンへ"
+    assert (
+        keep_grounded("Ken met 田中さん in Lisbon.", ["Ken", "In Lisbon 田中さんに会った。"])
+        == "Ken met 田中さん in Lisbon."
+    )
 
 
 def test_a_line_that_is_too_long_is_cut_between_words_and_keeps_its_limit() -> None:

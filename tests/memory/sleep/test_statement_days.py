@@ -56,6 +56,28 @@ def test_a_fact_that_is_replaced_goes_to_the_past_ones_with_the_day_of_its_end()
     assert (back.owner_facts, back.past_facts) == ((LISBON,), (PORTO,))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Ana eats meat.", "Ana does not eat meat."),
+        ("Ana eats meat.", "Ana doesn't eat meat."),
+        ("Ana has been to Rome.", "Ana has never been to Rome."),
+        ("Ana is a nurse.", "Ana was a nurse."),
+        ("The shop opens before nine.", "The shop opens after nine."),
+    ],
+)
+def test_a_fact_that_differs_from_what_it_replaces_in_a_small_word_is_kept(before: str, after: str) -> None:
+    model = changed(SelfModel(), said(NOW, facts=(NewFact(before, NOW),)))
+    model = changed(model, said(NOW + DAY, facts=(NewFact(after, NOW + DAY, (before,)),)))
+    assert (model.owner_facts, model.past_facts) == ((after,), (before,))
+
+
+def test_what_the_owner_refused_does_not_keep_its_denial_out() -> None:
+    model = changed(SelfModel(refused=("Ana eats meat.",)), said(NOW, facts=(NewFact("Ana does not eat meat.", NOW),)))
+    assert model.owner_facts == ("Ana does not eat meat.",)
+    assert changed(model, said(NOW, facts=(NewFact("Ana eats the meat.", NOW),))) == model
+
+
 def test_a_morning_that_sleep_reads_after_its_evening_overrules_nothing_of_it() -> None:
     evening = SelfModel(owner_facts=(LISBON,), current_focus="the flat", unresolved_threads=(BIOPSY,))
     evening = changed(evening, said(NOW, facts=(NewFact(PORTO, NOW, (LISBON,)),), current_focus="the new flat"))

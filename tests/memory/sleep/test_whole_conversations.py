@@ -566,3 +566,16 @@ def test_words_in_common_are_found_in_scripts_without_spaces_too() -> None:
     assert shares_words("アナはリスボンに住んでいる", "今日からリスボンです")
     assert not shares_words("アナは犬を飼う", "今日は雨です")
     assert not shares_words("Ana plays chess.", "That it is probably harmless.")
+
+
+async def test_an_owner_whose_name_is_written_in_latin_letters_may_talk_in_japanese(tmp_path: Path) -> None:
+    """All behind the name was cut, as the tail of a small model that changes its script."""
+    quote = "\u4eac\u90fd\u306b\u4f4f\u3093\u3067\u3044\u307e\u3059\u3002"
+    fact, summary = f"Ana \u306f{quote}", f"Ana \u306fReverie \u306b\u300c{quote}\u300d\u3068\u8a71\u3057\u305f\u3002"
+    about_self: dict[str, object] = {"facts": [{"fact": fact, "quote": quote, "since": "", "replaces": []}]}
+    async with open_memory(tmp_path) as memory:
+        await talk(memory, (quote, "\u7d20\u6575\u3067\u3059\u306d\u3002"))
+        await sleep_on(memory, answer_for(about_self, summary=summary, topics=["AI \u3068\u4eac\u90fd"]))
+        assert memory.self_model.owner_facts == (fact,)
+        (episode,) = memory.live.graph.episodes()
+        assert (episode.summary, episode.topics) == (summary, ("ai \u3068\u4eac\u90fd",))

@@ -1,15 +1,14 @@
 """Whether a sentence brings numbers or names that stand nowhere in what was said. Pure, and slow for a long talk."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from reveries.index.names import name_words
 from reveries.knowledge.facts.numbers import FIGURES, read_figures, read_number_words
-from reveries.memory.recall.time_words import bare_word, languages
 from reveries.memory.text.extracts import sentences_of
+from reveries.memory.text.time_words import numbers_in_words
 from reveries.projects.steering_words import STEERING_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
@@ -85,19 +84,8 @@ def _other_forms_in(text: str) -> set[float]:
     # A word takes half a millisecond, so each is read once.
     words = {word.casefold() for word in _WORD.findall(text)}
     counts = {reading[0] for word in words if (reading := read_number_words(word)) is not None}
-    ordinals = {_ordinals()[bare] for word in words if (bare := bare_word(word)) in _ordinals()}
-    return _numbers_in(text) | counts | ordinals | {float(hour) for hour in hours if hour > 0}
-
-
-@cache
-def _ordinals() -> Mapping[str, float]:
-    """Return the numbers of words like "third", in the languages in which times are read."""
-    return {
-        phrase[0]: float(value)
-        for language in languages()
-        for phrase, (tag, value) in language.phrases.items()
-        if tag == "o" and len(phrase) == 1
-    }
+    ordinals = numbers_in_words(text, "o")
+    return _numbers_in(text) | counts | {float(number) for number in ordinals | hours if number > 0}
 
 
 def _stems(text: str) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from reveries.memory.recall.time_words import Language, bare_word, languages
+from reveries.memory.text.time_words import Language, bare_word, languages
 
 _TOKEN = re.compile(
     r"(?P<iso>\b\d{4}([-/.])\d{1,2}\2\d{1,2}\b)"

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from reveries.index.terms import stop_words, word_keys
 from reveries.memory.text.extracts import join_sentences, sentences_of
+from reveries.memory.text.time_words import bare_word, numbers_in_words
 from reveries.memory.text.word_lists import openers
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.,:][^\W_]+)*")
@@ -66,6 +67,9 @@ def find_ungrounded(sentence: str, source: str) -> tuple[str, ...]:
     sentence, source = unicodedata.normalize("NFKC", sentence), unicodedata.normalize("NFKC", source)
     numbers = set(_extract_numbers(source))
     ungrounded = [number for number in _extract_numbers(sentence) if number not in numbers]
+    if ungrounded:
+        in_words = set(map(str, numbers_in_words(source)))
+        ungrounded = [number for number in ungrounded if number.removesuffix(":00") not in in_words | numbers]
     if not _has_capital_nouns(source):
         source_words = {_bare_word(word) for word in _WORD.findall(source)}
         ungrounded += [
@@ -114,7 +118,7 @@ def _begins_sentence(sentence: str, start: int) -> bool:
 
 
 def _bare_word(word: str) -> str:
-    return re.sub(r"['\u2019]\w*$", "", word).casefold()
+    return bare_word(re.sub(r"['\u2019]\w*$", "", word))
 
 
 def _is_known(name: str, source_words: set[str]) -> bool:

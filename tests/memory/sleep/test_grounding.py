@@ -63,6 +63,19 @@ def test_numbers_are_the_same_in_all_digits() -> None:
     assert find_ungrounded("彼は８時に来る。", "Ana: 彼は7時に来る。") == ("8",)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("They have 2 children and 21 goats.", "We have two children and twenty-one goats."),
+        ("It is on 3 May.", "It is on the third of May."),
+        ("Die Kinder sind 13 und 6.", "Die Kinder sind dreizehn und sechs."),
+        ("The train leaves at 9:00 for S\u00e3o Paulo.", "the train to sao paulo leaves at 9"),
+    ],
+)
+def test_a_number_said_in_words_and_a_name_typed_without_accents_are_not_invented(sentence: str, source: str) -> None:
+    assert find_ungrounded(sentence, source) == ()
+
+
 def test_only_the_sentence_that_invents_goes() -> None:
     written = "Ana waits for Paul. He brings his friend Oliver. They meet on Saturday at 7."
     assert keep_grounded(written, [TALK]) == "Ana waits for Paul. They meet on Saturday at 7."

@@ -20,13 +20,16 @@ wins, and of two equal ones the first. Tags:
     -    says nothing about the subject of a question
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
 from reveries.index.terms import stop_words
 
+_WORD = re.compile(r"[^\W\d_]+")
 _CODES = ("en", "de", "fr", "es", "it", "nl")
 
 
@@ -72,3 +75,20 @@ def _read_language(code: str, text: str) -> Language:
     for words in phrases:
         longest[words[0]] = max(len(words), longest.get(words[0], 0))
     return Language(code, phrases, frozenset(plain), longest)
+
+
+@cache
+def _numbers(tag: str) -> dict[tuple[str, ...], int]:
+    return {
+        words: int(value)
+        for language in languages()
+        for words, (phrase_tag, value) in language.phrases.items()
+        if phrase_tag == tag
+    }
+
+
+def numbers_in_words(text: str, tags: str = "oc") -> set[int]:
+    """Return the numbers that `text` says in words, in any of the languages: ordinals (o), others (c), or both."""
+    words = [bare_word(word) for word in _WORD.findall(text)]
+    phrases = {*((word,) for word in words), *pairwise(words)}
+    return {_numbers(tag)[phrase] for tag in tags for phrase in phrases if phrase in _numbers(tag)}

@@ -11,9 +11,10 @@ from reveries.config import Home
 from reveries.daemon.due_notes import make_reminders
 from reveries.daemon.notices import attach_notices, lasting_notices
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.model import MadeBy, TaskStatus
+from reveries.projects.model import MadeBy, TaskKind, TaskStatus, WorkTask
 from reveries.projects.proposal_store import NewProposal
-from reveries.projects.task_days import first_due, next_due, read_due, read_repeat, today
+from reveries.projects.reminders import ReminderKind, kind_of
+from reveries.projects.task_days import comes_later, first_due, next_due, read_due, read_repeat, today
 from reveries.projects.wake import read_state
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
@@ -91,6 +92,11 @@ def test_a_month_without_that_day_is_not_left_out(repeats: str, due: str, later:
     assert next_due(repeats, due, SATURDAY) == later
 
 
+@pytest.mark.parametrize(("due", "waits"), [("2026-11-29", True), ("2026-11-28T09:00", False), ("2026-11-27", False)])
+def test_what_repeats_is_begun_on_its_day_and_not_before(due: str, waits: bool) -> None:
+    assert comes_later("1 week", due, SATURDAY) is waits
+
+
 def test_a_leap_day_that_is_over_comes_again_in_the_next_leap_year() -> None:
     assert read_due("29 February", date(2028, 3, 5)) == "2032-02-29"
 
@@ -128,6 +134,10 @@ async def test_the_owner_adds_edits_orders_finishes_and_drops_tasks_and_a_weekly
         assert done.tasks[0].due < done.tasks[1].due
         with pytest.raises(NotFoundError):
             await steer("done Boat dry")
+        await steer('add Boat "Grease the winch" --every month --mine')
+        greased = await steer("done Boat winch")
+        assert [(task.status, task.is_mine) for task in greased.tasks] == [("done", True), ("ready", True)]
+        await steer("drop Boat winch")
 
         async with store.transaction() as transaction:
             await store.proposals.update(transaction, project.id, [NewProposal("Buy rope", "", "a.md", 1, "Buy rope")])
@@ -158,6 +168,21 @@ def test_each_task_command_becomes_its_request() -> None:
 def test_a_wrong_task_command_says_how_it_is_used(words: str) -> None:
     with pytest.raises(UsageError):
         parse_task_command(1, words)
+
+
+@pytest.mark.parametrize(
+    ("status", "days_ahead", "kind"),
+    [
+        (TaskStatus.READY, 1, ReminderKind.DAY_BEFORE),
+        (TaskStatus.BLOCKED, 0, ReminderKind.ON_DAY),
+        (TaskStatus.READY, -1, None),
+        (TaskStatus.DONE, 1, None),
+        (TaskStatus.DROPPED, 0, None),
+    ],
+)
+def test_nobody_is_reminded_of_what_is_over(status: TaskStatus, days_ahead: int, kind: ReminderKind | None) -> None:
+    due = f"{SATURDAY + timedelta(days=days_ahead)}T14:00"
+    assert kind_of(WorkTask("t", "p", None, "Call", "", TaskKind.OTHER, status, due=due), SATURDAY) is kind
 
 
 async def test_a_due_task_is_told_the_day_before_and_on_the_day_once_each_and_not_in_quiet_hours(home: Home) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, KnowledgeConflict, NewChunk, RelationType
-from reveries.projects.conflicts import describe_doubts, settle_by_owner
+from reveries.projects.answers import CONFLICT_TAG
+from reveries.projects.conflicts import choose_conflict, describe_doubts, settle_by_owner
 from reveries.projects.documents import update_document
 from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
@@ -216,6 +217,20 @@ def test_of_many_contradictions_the_newest_are_named_and_the_rest_counted() -> N
     lines = describe_doubts([one] * 7)
     assert len(lines) == 6
     assert lines[-1] == "2 more contradictions: reveries memory contradictions"
+
+
+@pytest.mark.parametrize(
+    ("status", "is_asked"),
+    [(QuestionStatus.OPEN, False), (QuestionStatus.ANSWERED, False), (QuestionStatus.DROPPED, True)],
+)
+def test_a_contradiction_whose_question_was_withdrawn_is_asked_again(status: QuestionStatus, is_asked: bool) -> None:
+    found = stored_relation(type=RelationType.CONTRADICTS, confidence_source="rule")
+    one = KnowledgeConflict(stored_chunk(id="n"), stored_chunk(id="o"), found)
+    tags = (CONFLICT_TAG, found.id)
+    question = OwnerQuestion(
+        "q", "p", QuestionKind.DECISION, "A or B?", "", status, "", 1.0, None, None, context_tags=tags
+    )
+    assert choose_conflict([one], [question], can_judge=False) == (one if is_asked else None)
 
 
 @pytest.mark.requirement("V-124")

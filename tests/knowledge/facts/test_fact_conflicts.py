@@ -106,6 +106,8 @@ def test_a_total_is_compared_with_what_it_is_made_of() -> None:
     assert not conflicts(a="- 12 Schalen\n- 9 Becher\n- 7 Vasen\n- insgesamt 28 Stück\n")
     assert unordered(a="- lamps 340 EUR\n- camera 480 EUR\nTOTAL incl. VAT 860 EUR") == [("820", "860")]
     assert not conflicts(a="- saw 12 €\n- nails 4 € each\n\nIn all 40 €")
+    two_lists = "- lamps 340 EUR\n- camera 480 EUR\n\n- rope 25 EUR\n- hooks 15 EUR\nTotal 60 EUR\n"
+    assert unordered(a=two_lists) == [("40", "60")], "the parts are those of the list right above"
 
 
 def test_measures_are_converted_and_a_limit_that_is_kept_is_no_conflict() -> None:

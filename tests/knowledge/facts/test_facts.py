@@ -300,6 +300,8 @@ def test_what_is_open_is_told_from_what_is_done_or_answered() -> None:
         "[26/11/26, 22:50] Ann: who has my scarf?\n[26/11/26, 22:52] Bo: in the hall\n[27/11/26, 08:00] Bo: who drives?"
     )
     assert [fact.line for fact in facts_of(chat, FactKind.OPEN)] == [3]
+    went_on = f"{chat}\n[28/11/26, 09:30] Ann: look at this moon"
+    assert [fact.line for fact in facts_of(went_on, FactKind.OPEN)] == [3], "another day is no answer"
 
 
 def test_a_heading_over_what_is_open_is_not_open_itself() -> None:

@@ -16,6 +16,7 @@ _WIDEST_GAP: Final = 1.1
 _WIDER_GAP: Final = 0.35
 _HEADING_CHARACTERS: Final = 140
 _LARGER: Final = 1.1
+_LOOSE: Final = 1.35
 _LIST_ITEM: Final = re.compile(r"(?:[•●▪■◦‣∙·*–—-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)])\s+\S")
 _CAPTION: Final = re.compile(
     r"(?:table|figure|fig|chart|exhibit|graph|plate|image|tabelle|abbildung|abb|tableau|tabla)\.?\s*[\dA-Z]",
@@ -33,10 +34,27 @@ class Block:
     table: Table | None = None
     is_heading: bool = False
     title: str = ""
+    head: list[Line] = field(default_factory=list)
+    """Lines above a table that belong to it: its name, its units."""
+    pieces: list[Rectangle] = field(default_factory=list)
+    """The places of the blocks that were joined to this one; empty for one block."""
 
     @property
     def text(self) -> str:
-        return self.table.text if self.table else join_lines(self.lines)
+        body = self.table.text if self.table else join_lines(self.lines)
+        return "\n".join(part for part in (join_lines(self.head), body) if part)
+
+    @property
+    def places(self) -> list[Rectangle]:
+        """One rectangle, or one for each piece where a common one would cover much that is not of the block."""
+        covered = sum(piece.area for piece in self.pieces)
+        return self.pieces if self.place.area > _LOOSE * covered > 0 else [self.place]
+
+    def join(self, other: "Block") -> None:
+        """Take in the lines of another block below it."""
+        self.pieces = [*(self.pieces or [self.place]), *(other.pieces or [other.place])]
+        self.lines = [*self.lines, *other.lines]
+        self.place = bounds_of([self.place, other.place])
 
     @property
     def size(self) -> float:
@@ -78,7 +96,7 @@ def mark_headings(blocks: list[Block], body_size: float) -> None:
         text = flatten(block.text)
         if block.table or not block.lines or len(block.lines) > 3 or not 2 < len(text) <= _HEADING_CHARACTERS:
             continue
-        if text.endswith((".", ",", ";")) and not re.match(r"\d", text):
+        if text.startswith("(") or (text.endswith((".", ",", ";")) and not re.match(r"\d", text)):
             continue
         letters = sum(char.isalpha() for char in text)
         larger = block.size > _LARGER * body_size

@@ -8,13 +8,13 @@ from typing import Final
 
 from reveries.knowledge.reading.blocks import Block, flatten, join_lines
 from reveries.knowledge.reading.content import Line, PageContent, Rectangle, is_within
-from reveries.knowledge.reading.layout import Box, CutPage, CutPointer, PlacedBox, PointerKind
+from reveries.knowledge.reading.layout import Box, CutPage, CutPointer, PlacedBox, PointerKind, TextSource
 from reveries.knowledge.reading.lines import form_lines
 from reveries.knowledge.reading.overleaf import PageDraft, join_overleaf
 from reveries.knowledge.reading.page_kind import TITLE_CHARACTERS, Headings, kind_of_page
 from reveries.knowledge.reading.pictures import picture_share
 from reveries.knowledge.reading.references import find_references
-from reveries.knowledge.reading.rules import find_grids, find_rules
+from reveries.knowledge.reading.rules import Grid, find_grids, find_rules
 from reveries.knowledge.reading.running_lines import find_printed_number, find_running_lines
 from reveries.knowledge.reading.sheets import discipline_of, is_sheet, read_sheet
 from reveries.knowledge.reading.tables import Table, read_grid
@@ -22,6 +22,9 @@ from reveries.knowledge.reading.text_page import cut_text_page
 
 _NEIGHBOURS: Final = 2
 _OUTLINE_LINES: Final = 40
+_FEWEST_CUT: Final = 2
+_BESIDE_SHARE: Final = 0.2
+_BESIDE_POINTS: Final = 130.0
 _FEW_CHARACTERS: Final = 200
 _PICTURE_PAGE_SHARE: Final = 0.4
 _UNREADABLE_SHARE: Final = 0.2
@@ -31,7 +34,8 @@ _UNREADABLE_SHARE: Final = 0.2
 class _Prepared:
     content: PageContent
     lines: list[Line]
-    grids: list[Table]
+    tables: list[Table]
+    frames: list[Rectangle]
 
 
 def cut_pages(contents: Iterable[PageContent]) -> Iterator[CutPage]:
@@ -60,14 +64,27 @@ def _draft_pages(contents: Iterable[PageContent], headings: Headings) -> Iterato
 def _prepare(content: PageContent) -> _Prepared:
     rules = find_rules(content)
     lines = form_lines(content, rules)
-    grids = []
-    for grid in find_grids(content, rules):
-        words = [word for word in content.words if word.angle == 0 and is_within(word, grid.place)]
-        table = read_grid(grid, words)
+    page = _Prepared(content, lines, [], [])
+    for grid in sorted(find_grids(content, rules), key=lambda grid: -grid.place.area):
+        if any(is_within(grid.place, table.place) for table in page.tables) or _cuts_words(grid, content):
+            continue
+        inside = [line for line in lines if line.angle == 0 and is_within(line, grid.place)]
+        table = read_grid(grid, inside) if grid.is_table else None
         if table is not None:
-            table.lines = [line for line in lines if line.angle == 0 and is_within(line, grid.place)]
-            grids.append(table)
-    return _Prepared(content, lines, grids)
+            page.tables.append(table)
+        elif inside:
+            page.frames.append(grid.place)
+    return page
+
+
+def _cuts_words(grid: Grid, page: PageContent) -> bool:
+    """Whether words stand across its sides, or rows go on beside them: shading and ornament, not a table's border."""
+    place, sides = grid.place, (grid.place.left, grid.place.right)
+    rows = [word for word in page.words if place.top <= (word.top + word.bottom) / 2 <= place.bottom]
+    cut = sum(word.left < side - 1 and word.right > side + 1 for word in rows for side in sides)
+    reach = min(_BESIDE_SHARE * page.width, _BESIDE_POINTS)
+    beside = sum(0 <= place.left - word.right < reach or 0 <= word.left - place.right < reach for word in rows)
+    return cut >= _FEWEST_CUT or (beside > _FEWEST_CUT and 2 * beside > len(grid.rows))
 
 
 def _draft(page: _Prepared, neighbours: list[_Prepared], headings: Headings) -> PageDraft:
@@ -76,16 +93,17 @@ def _draft(page: _Prepared, neighbours: list[_Prepared], headings: Headings) -> 
         return _draft_sheet(page)
     running = find_running_lines(content, page.lines, [(other.content, other.lines) for other in neighbours])
     taken = set(map(id, running))
-    blocks = cut_text_page(content, [line for line in page.lines if id(line) not in taken], page.grids)
+    blocks = cut_text_page(content, [line for line in page.lines if id(line) not in taken], page.tables)
     label = content.label or find_printed_number(running, content.number)
     section = headings.section_of(content, blocks)
     return PageDraft(content, page.lines, blocks, running, label, kind_of_page(content, blocks), section)
 
 
 def _draft_sheet(page: _Prepared) -> PageDraft:
-    tables = [Block(PointerKind.TABLE, table.place, table.lines, table) for table in page.grids]
-    taken = {id(line) for table in page.grids for line in table.lines}
-    sheet = read_sheet(page.content, [line for line in page.lines if id(line) not in taken], tables)
+    tables = [Block(PointerKind.TABLE, table.place, table.lines, table) for table in page.tables]
+    taken = {id(line) for table in page.tables for line in table.lines}
+    free = [line for line in page.lines if id(line) not in taken]
+    sheet = read_sheet(page.content, free, tables, page.frames)
     for block in tables:
         block.title = block.title or _first_row_title(block)
     label = sheet.label or page.content.label
@@ -102,7 +120,9 @@ def _first_row_title(block: Block) -> str:
 
 def _finish(draft: PageDraft) -> CutPage:
     page = draft.content
-    shown = (block for block in draft.blocks if block.lines or block.table or block.kind is PointerKind.PICTURE)
+    shown = (
+        block for block in draft.blocks if block.lines or block.head or block.table or block.kind is PointerKind.PICTURE
+    )
     pointers = tuple(_make_pointer(block, draft) for block in shown)
     text = _page_text(draft)
     return CutPage(
@@ -124,13 +144,13 @@ def _finish(draft: PageDraft) -> CutPage:
 
 def _make_pointer(block: Block, draft: PageDraft) -> CutPointer:
     text = block.text
-    boxes = [_place(draft.content, block.place)]
+    boxes = [_place(draft.content, place) for place in block.places]
     for piece in draft.pieces.get(id(block), ()):
         same_head = block.table is not None and piece.table.rows[:1] == block.table.rows[:1]
         rows = piece.table.rows[1:] if same_head else piece.table.rows
         text += "\n" + Table(piece.table.place, rows, piece.table.columns).text
         boxes.append(_place(piece.page, piece.table.place))
-    title = flatten(block.title) or _title_from(text)
+    title = flatten(block.title) or title_from(text)
     return CutPointer(title[:TITLE_CHARACTERS], block.kind, text, tuple(boxes), find_references(text))
 
 
@@ -141,7 +161,8 @@ def _place(page: PageContent, place: Rectangle) -> PlacedBox:
     return PlacedBox(page.number, box)
 
 
-def _title_from(text: str) -> str:
+def title_from(text: str) -> str:
+    """The first words of a text that has no title."""
     words = flatten(text).split(" ")
     return " ".join(words[:9]) + (" ..." if len(words) > 9 else "")
 
@@ -156,7 +177,7 @@ def outline_of(pointers: Iterable[CutPointer]) -> str:
 def _page_text(draft: PageDraft) -> str:
     """All lines in reading order, and what of the page belongs to a pointer of a page before."""
     middle = draft.content.height / 2
-    placed = {id(line) for block in draft.blocks for line in block.lines}
+    placed = {id(line) for block in draft.blocks for line in (*block.head, *block.lines)}
     placed |= {id(line) for line in (draft.moved.lines if draft.moved else ())} | set(map(id, draft.running))
     parts = [
         join_lines([line for line in draft.running if line.top < middle]),
@@ -170,6 +191,8 @@ def _page_text(draft: PageDraft) -> str:
 
 def _needs_recognition(page: PageContent) -> bool:
     """No text, or little beside large pictures, or letters that mean nothing."""
+    if page.text_from is TextSource.OCR:
+        return False
     letters = "".join(word.text for word in page.words)
     if not letters:
         return bool(page.pictures or page.drawings)

@@ -54,18 +54,6 @@ def _place_upright(word: Word, angle: int, page: PageContent) -> Rectangle:
     return Rectangle(place.left, place.top, place.right, place.bottom) if place is word else place
 
 
-def group_words(words: list[Word]) -> list[list[Word]]:
-    """Words of a cell, row by row, each in reading order."""
-    rows = list(_group_rows(words))
-    upright = {id(word): word for word in words}
-    ordered = []
-    for row in rows:
-        row.sort(key=lambda place: place.left)
-        found = [upright[id(place)] for place in row]
-        ordered.append(found[::-1] if reads_right_to_left("".join(word.text for word in found)) else found)
-    return ordered
-
-
 def reads_right_to_left(text: str) -> bool:
     """Whether most of its letters are of a script that is written from right to left."""
     letters = [char for char in text if char.isalpha()]

@@ -5,8 +5,10 @@ from typing import Final
 
 from reveries.knowledge.reading.content import PageContent, Rectangle, bounds_of
 
-_CELLS: Final = 96
-"""Cells of the raster along the longer side of a page."""
+_CELL_POINTS: Final = 9.0
+_FINEST_CELLS: Final = 320
+"""Shapes in neighbouring cells of a raster are one picture. Cells are this large, and no more of them along a page."""
+_BORDER_SHARE: Final = 0.7
 _SMALLEST_SHARE: Final = 0.012
 _LARGEST_SHARE: Final = 0.9
 _SHORTEST_SIDE_SHARE: Final = 0.05
@@ -39,6 +41,12 @@ def find_pictures(page: PageContent) -> list[Rectangle]:
     return found
 
 
+def _is_border(shape: Rectangle, page: PageContent) -> bool:
+    """A line along the page joins what it divides."""
+    thin = min(shape.width, shape.height) < 3
+    return thin and (shape.width > _BORDER_SHARE * page.width or shape.height > _BORDER_SHARE * page.height)
+
+
 def picture_share(page: PageContent) -> float:
     """The share of the page that images of the file cover, at most 1."""
     covered = sum(_clip(picture, page).area for picture in page.pictures)
@@ -53,7 +61,7 @@ def _clip(place: Rectangle, page: PageContent) -> Rectangle:
 
 def _cluster(shapes: list[Rectangle], page: PageContent, fewest: int) -> list[Rectangle]:
     """Shapes that touch or nearly touch on a coarse raster, as one rectangle for each cluster."""
-    side = max(page.width, page.height) / _CELLS
+    side = max(_CELL_POINTS, max(page.width, page.height) / _FINEST_CELLS)
     cells: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number, shape in enumerate(shapes):
         for cell in _cells_of(shape, side, page):
@@ -78,8 +86,8 @@ def _cluster(shapes: list[Rectangle], page: PageContent, fewest: int) -> list[Re
 
 
 def _cells_of(shape: Rectangle, side: float, page: PageContent) -> list[tuple[int, int]]:
-    left, right = max(0, int(shape.left / side)), min(_CELLS, int(shape.right / side), int(page.width / side))
-    top, bottom = max(0, int(shape.top / side)), min(_CELLS, int(shape.bottom / side), int(page.height / side))
+    left, right = max(0, int(shape.left / side)), min(int(shape.right / side), int(page.width / side))
+    top, bottom = max(0, int(shape.top / side)), min(int(shape.bottom / side), int(page.height / side))
     if (right - left) * (bottom - top) > 400 and shape.width > 3 and shape.height > 3:
         # A large frame or background: its edges hold a cluster together, its inside holds nothing.
         rim = [(x, y) for x in range(left, right + 1) for y in (top, bottom)]

@@ -16,6 +16,11 @@ _LARGEST_SHARE: Final = 0.8
 """A line as long as this share of the page is its border or a divider, and joins nothing."""
 _MOST_RULES: Final = 6_000
 _HIGHEST_CELL: Final = 120.0
+_NARROW_PAGE: Final = 900.0
+"""A page of a book or a letter: a table may fill it."""
+_ROW_SHARE: Final = 0.5
+_COLUMN_SHARE: Final = 0.25
+_FEWEST_EDGES: Final = 3
 
 
 @dataclass(slots=True)
@@ -38,11 +43,15 @@ class Rules:
 
 @dataclass(slots=True)
 class Grid:
-    """A ruled table: where its rows and columns are divided."""
+    """A ruled table: where its rows and columns are divided. One row or column: a frame around text."""
 
     place: Rectangle
     rows: list[float]
     columns: list[float]
+
+    @property
+    def is_table(self) -> bool:
+        return len(self.rows) >= _FEWEST_EDGES and len(self.columns) >= _FEWEST_EDGES
 
 
 def find_rules(page: PageContent) -> Rules:
@@ -62,19 +71,22 @@ def find_rules(page: PageContent) -> Rules:
 
 
 def find_grids(page: PageContent, rules: Rules) -> list[Grid]:
-    """Grids of at least two rows and two columns."""
-    across = [rule for rule in rules.horizontal if rule[2] - rule[1] < _LARGEST_SHARE * max(page.width, 300.0) * 1.1]
-    down = [rule for rule in rules.vertical if rule[2] - rule[1] < _LARGEST_SHARE * page.height]
-    groups = _connect(across, down)
+    """Tables and frames that drawn lines form; none is larger than half of the page, but for tables on small pages."""
+    across = [rule for rule in rules.horizontal if rule[2] - rule[1] < _LARGEST_SHARE * max(page.width, _NARROW_PAGE)]
+    down = [rule for rule in rules.vertical if rule[2] - rule[1] < _LARGEST_SHARE * max(page.height, _NARROW_PAGE)]
+    most = 0.5 * page.width * page.height if max(page.width, page.height) > _NARROW_PAGE else float("inf")
     grids = []
-    for rows, columns in groups:
-        xs, ys = _distinct([x for x, _, _ in columns]), _distinct([y for y, _, _ in rows])
-        if len(xs) < 3 or len(ys) < 3:
+    for rows, columns in _connect(across, down):
+        if len(rows) < 2 or len(columns) < 2:
             continue
-        left, right = min(start for _, start, _ in rows), max(end for _, _, end in rows)
-        place = Rectangle(min(left, xs[0]), ys[0], max(right, xs[-1]), ys[-1])
-        grids.append(Grid(place, _row_edges(rows, place), xs))
-    return [grid for grid in grids if len(grid.rows) >= 3]
+        place = Rectangle(
+            min(start for _, start, _ in rows), min(start for _, start, _ in columns),
+            max(end for _, _, end in rows), max(end for _, _, end in columns),
+        )  # fmt: skip
+        ys, xs = _edges(rows, _ROW_SHARE * place.width), _edges(columns, _COLUMN_SHARE * place.height)
+        if len(xs) >= 2 and len(ys) >= 2 and place.area <= most:
+            grids.append(Grid(Rectangle(xs[0], ys[0], xs[-1], ys[-1]), ys, xs))
+    return grids
 
 
 def _longest(rules: list[tuple[float, float, float]]) -> list[tuple[float, float, float]]:
@@ -83,14 +95,13 @@ def _longest(rules: list[tuple[float, float, float]]) -> list[tuple[float, float
     return sorted(rules)
 
 
-def _row_edges(rows: list[tuple[float, float, float]], place: Rectangle) -> list[float]:
-    """Heights at which lines run over most of the width: shorter ones divide single cells."""
+def _edges(rules: list[tuple[float, float, float]], shortest: float) -> list[float]:
+    """Positions at which lines are drawn over most of a grid: shorter ones divide single cells, or are of a drawing."""
     lengths: dict[float, float] = defaultdict(float)
-    heights = _distinct([y for y, _, _ in rows])
-    for y, start, end in rows:
-        nearest = min(heights, key=lambda height: abs(height - y))
-        lengths[nearest] += end - start
-    return [height for height in heights if lengths[height] > 0.5 * place.width]
+    positions = _distinct([position for position, _, _ in rules])
+    for position, start, end in rules:
+        lengths[positions[max(0, bisect_right(positions, position + 0.01) - 1)]] += end - start
+    return [position for position in positions if lengths[position] >= shortest]
 
 
 def _distinct(positions: Sequence[float]) -> list[float]:

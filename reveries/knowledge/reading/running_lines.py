@@ -22,10 +22,13 @@ def find_running_lines(
 ) -> list[Line]:
     """Lines in the margins of a page that a neighbour has as well, at the same height and but for numbers."""
     marks = [mark for other, other_lines in neighbours for mark in _margin_marks(other, other_lines)]
+    lowest = max((line.bottom for line in lines), default=0.0)
     running = []
     for line in lines:
         mark = _mark(page, line)
         if mark is None:
+            if line.bottom >= lowest - 1 and _ONLY_A_NUMBER.fullmatch(line.text) and not _has_company(line, lines):
+                running.append(line)  # The number of a page whose lower part is empty.
             continue
         text, height = mark
         if _ONLY_A_NUMBER.fullmatch(line.text) or any(
@@ -33,6 +36,10 @@ def find_running_lines(
         ):
             running.append(line)
     return running
+
+
+def _has_company(line: Line, lines: Sequence[Line]) -> bool:
+    return any(other is not line and other.bottom > line.top for other in lines)
 
 
 def find_printed_number(running: Sequence[Line], number: int) -> str:

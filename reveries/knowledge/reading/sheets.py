@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from reveries.knowledge.reading.blocks import Block, flatten
-from reveries.knowledge.reading.content import Line, PageContent, Rectangle, bounds_of
+from reveries.knowledge.reading.content import Line, PageContent, Rectangle, bounds_of, is_within
 from reveries.knowledge.reading.layout import PageKind, PointerKind
 from reveries.knowledge.reading.pictures import find_pictures
 from reveries.knowledge.reading.tables import middle_size
@@ -21,7 +21,13 @@ _VIEW: Final = re.compile(
 _SCALE: Final = re.compile(r"(?:scale|[\d/]+\"\s*=|\bNTS\b|\bN\.T\.S\b|\b1\s?:\s?\d{1,4}\b)", re.IGNORECASE)
 _NOTES: Final = re.compile(r"\b(?:NOTES?|LEGEND|ABBREVIATIONS|SYMBOLS|KEYNOTES?)\b", re.IGNORECASE)
 _MARGIN_SHARE: Final = 0.16
+_BORDER_SHARE: Final = 0.038
+_FRAMED_WORDS: Final = 12
+_NOTE_WORDS: Final = 20
+_LARGEST_FRAME_SHARE: Final = 0.12
 _LARGER: Final = 1.25
+_SPEAKING: Final = re.compile(r"[^\W\d_]{4}")
+_NEAR: Final = 4.0
 _DISCIPLINES: Final = {
     "A": "Architectural", "B": "Geotechnical", "C": "Civil", "D": "Process", "E": "Electrical", "F": "Fire protection",
     "G": "General", "H": "Hazardous materials", "I": "Interiors", "L": "Landscape", "M": "Mechanical",
@@ -53,20 +59,48 @@ def discipline_of(label: str) -> str:
     return _DISCIPLINES.get(label[0], "") if _LABEL.fullmatch(label) else ""
 
 
-def read_sheet(page: PageContent, lines: list[Line], tables: list[Block]) -> SheetReading:
-    """Cut what is not in a ruled table: `lines` are the others."""
+def read_sheet(page: PageContent, lines: list[Line], tables: list[Block], frames: list[Rectangle]) -> SheetReading:
+    """Cut what is not in a ruled table: `lines` are the others, `frames` are drawn around some of them."""
     body = middle_size(lines)
     number = _find_number(page, lines)
+    lines = [line for line in lines if not _is_in_border(line, page)]
     title_block = _cut_title_block(page, lines, number)
     taken = {id(line) for line in title_block.lines} if title_block else set()
+    framed = _cut_frames(page, [line for line in lines if id(line) not in taken], frames)
+    taken |= {id(line) for block in framed for line in block.lines}
     clusters = _cluster([line for line in lines if id(line) not in taken], body)
     notes, labels = _sort_clusters(clusters, body)
+    notes = [*framed, *notes]
     views = _cut_views(page, labels, body)
     blocks = [*tables, *notes, *views, *labels]
     for block in tables:
         block.kind = PointerKind.SCHEDULE
     label = number.text if number else _find_count(lines)
     return SheetReading(label, _kind_of(tables, views), [*blocks, *([title_block] if title_block else [])])
+
+
+def _is_in_border(line: Line, page: PageContent) -> bool:
+    """Marks of the border: letters and numbers of its fields, scale bars, the name of the file."""
+    x, y = (line.left + line.right) / 2 / page.width, (line.top + line.bottom) / 2 / page.height
+    return not (_BORDER_SHARE < x < 1 - _BORDER_SHARE and _BORDER_SHARE < y < 1 - _BORDER_SHARE)
+
+
+def _cut_frames(page: PageContent, lines: list[Line], frames: list[Rectangle]) -> list[Block]:
+    """Text in a frame of its own: notes and legends. What is framed within is part of it."""
+    blocks: list[Block] = []
+    taken: set[int] = set()
+    for frame in sorted(frames, key=lambda frame: -frame.area):
+        if frame.area > _LARGEST_FRAME_SHARE * page.width * page.height:
+            continue
+        inside = [line for line in lines if id(line) not in taken and line.angle == 0 and is_within(line, frame)]
+        if sum(len(line.words) for line in inside) < _FRAMED_WORDS:
+            continue
+        taken |= set(map(id, inside))
+        ordered = sorted(inside, key=lambda line: (round(line.top + line.bottom), line.left))
+        largest = max(line.size for line in ordered[:4])
+        title = " ".join(line.text for line in ordered[:4] if line.size > 0.9 * largest)
+        blocks.append(Block(PointerKind.NOTES, frame, ordered, title=flatten(title)))
+    return blocks
 
 
 def _find_number(page: PageContent, lines: list[Line]) -> Line | None:
@@ -144,11 +178,11 @@ def _sort_clusters(clusters: list[list[Line]], body: float) -> tuple[list[Block]
         text = _text_of(lines)
         if lines in titles or sum(char.isalpha() for char in text) < 3:
             continue
-        block = Block(PointerKind.DETAIL, bounds_of(lines), lines, title=text.split("\n")[0])
-        if len(text.split()) < 20:
+        block = Block(PointerKind.DETAIL, bounds_of(lines), lines, title=flatten(text))
+        if len(text.split()) < _NOTE_WORDS:
             labels.append(block)
             continue
-        block.kind = PointerKind.NOTES
+        block.kind, block.title = PointerKind.NOTES, text.split("\n")[0]
         title = next((title for title in titles if _stands_above(bounds_of(title), block.place, 4 * body)), None)
         if title:
             titles.remove(title)
@@ -156,7 +190,7 @@ def _sort_clusters(clusters: list[list[Line]], body: float) -> tuple[list[Block]
             block.lines, block.place = [*title, *lines], bounds_of([*title, *lines])
         notes.append(block)
     labels += [Block(PointerKind.DETAIL, bounds_of(lines), lines, title=flatten(_text_of(lines))) for lines in titles]
-    return _join_notes(notes), labels
+    return _join_notes(notes), _attach_codes(labels)
 
 
 def _join_notes(notes: list[Block]) -> list[Block]:
@@ -170,6 +204,27 @@ def _join_notes(notes: list[Block]) -> list[Block]:
         else:
             joined.append(block)
     return joined
+
+
+def _attach_codes(labels: list[Block]) -> list[Block]:
+    """A code by itself (`P-1`) says nothing: it goes to the label beside it, if one is near."""
+    named = [block for block in labels if _SPEAKING.search(block.title)]
+    places = [block.place for block in named]
+    for code in labels:
+        if not named or _SPEAKING.search(code.title):
+            continue
+        at = min(range(len(named)), key=lambda at: _distance(code.place, places[at]))
+        if _distance(code.place, places[at]) <= _NEAR * code.size:
+            named[at].lines = [*named[at].lines, *code.lines]
+            named[at].place = bounds_of([named[at].place, code.place])
+    return named
+
+
+def _distance(place: Rectangle, other: Rectangle) -> float:
+    """Between the edges of two rectangles; 0 where they touch."""
+    across = max(0.0, max(place.left, other.left) - min(place.right, other.right))
+    down = max(0.0, max(place.top, other.top) - min(place.bottom, other.bottom))
+    return float(max(across, down))
 
 
 def _stands_above(upper: Rectangle, lower: Rectangle, most: float) -> bool:

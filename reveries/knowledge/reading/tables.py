@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from reveries.knowledge.reading.content import Line, Rectangle, Word, bounds_of, join_words
-from reveries.knowledge.reading.lines import group_words
+from reveries.knowledge.reading.content import Line, Rectangle, bounds_of
 from reveries.knowledge.reading.rules import Grid
 
 CELL_DIVIDER: Final = " | "
 _ALIGNED: Final = 4.0
 _FEWEST_ROWS: Final = 3
+_FEWEST_CELLS: Final = 4
+_FILLED_SHARE: Final = 0.25
 _WIDEST_GAP: Final = 2.2
 """Between two rows of a table, in heights of its type."""
 _SHORT_CELL_WORDS: Final = 4.0
@@ -33,22 +34,24 @@ class Table:
 
     @property
     def text(self) -> str:
-        return "\n".join(CELL_DIVIDER.join(cell for cell in row if cell) for row in self.rows)
+        return "\n".join(_row_text(row) for row in self.rows)
 
 
-def read_grid(grid: Grid, words: Sequence[Word]) -> Table | None:
-    """Sort the words of a ruled table into its cells; None where it holds too little to be one."""
-    cells: dict[tuple[int, int], list[Word]] = {}
-    for word in words:
-        row = bisect_right(grid.rows, (word.top + word.bottom) / 2) - 1
-        column = bisect_right(grid.columns, (word.left + word.right) / 2) - 1
-        cells.setdefault((max(0, row), max(0, column)), []).append(word)
+def read_grid(grid: Grid, lines: Sequence[Line]) -> Table | None:
+    """Sort the lines in a ruled table into its cells; None where it holds too little to be one."""
+    cells: dict[tuple[int, int], list[Line]] = {}
+    for line in lines:
+        row = bisect_right(grid.rows, (line.top + line.bottom) / 2) - 1
+        column = bisect_right(grid.columns, line.left + min(line.width / 2, line.size)) - 1
+        cells.setdefault((max(0, row), max(0, column)), []).append(line)
     used_rows = sorted({row for row, _ in cells})
     used_columns = sorted({column for _, column in cells})
-    if len(used_rows) < 2 or len(used_columns) < 2 or len(cells) < 4:
+    if len(used_rows) < 2 or len(used_columns) < 2 or len(cells) < _FEWEST_CELLS:
         return None
-    rows = [[_cell_text(cells.get((row, column), [])) for column in used_columns] for row in used_rows]
-    return Table(grid.place, rows, [grid.columns[min(at, len(grid.columns) - 1)] for at in used_columns])
+    if len(cells) < _FILLED_SHARE * len(used_rows) * len(used_columns):
+        return None  # Lines of a drawing, not of a table.
+    rows = [_fill_row([_cell_text(cells.get((row, column), [])) for column in used_columns]) for row in used_rows]
+    return Table(grid.place, rows, [grid.columns[min(at, len(grid.columns) - 1)] for at in used_columns], list(lines))
 
 
 def find_tables(lines: list[Line]) -> list[Table]:
@@ -84,8 +87,21 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def _cell_text(words: list[Word]) -> str:
-    return " ".join(join_words(row) for row in group_words(words))
+def _cell_text(lines: list[Line]) -> str:
+    return " ".join(line.text for row in group_lines(lines) for line in row)
+
+
+def _row_text(row: list[str]) -> str:
+    """A row that is one cell (a title, the head of a group) is that cell alone."""
+    filled = [cell for cell in row if cell]
+    return filled[0] if len(filled) == 1 else CELL_DIVIDER.join(row).strip()
+
+
+def _fill_row(cells: list[str]) -> list[str]:
+    """Empty cells between full ones are kept, so that each stands under its head; those at the end are not."""
+    while cells and not cells[-1]:
+        cells = cells[:-1]
+    return cells
 
 
 def _end_of_run(rows: list[list[Line]], start: int) -> int:

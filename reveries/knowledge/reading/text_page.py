@@ -4,7 +4,7 @@ from typing import Final
 
 from reveries.knowledge.reading.blocks import Block, flatten, form_blocks, is_caption, mark_headings
 from reveries.knowledge.reading.columns import split_columns
-from reveries.knowledge.reading.content import Line, PageContent, bounds_of, is_within
+from reveries.knowledge.reading.content import Line, PageContent, Rectangle, bounds_of, is_within
 from reveries.knowledge.reading.layout import PointerKind
 from reveries.knowledge.reading.pictures import find_pictures
 from reveries.knowledge.reading.tables import Table, find_tables, middle_size
@@ -13,8 +13,14 @@ _JOINED_CHARACTERS: Final = 700
 """Paragraphs under one heading are one pointer up to this length."""
 _JOINED_AREA_SHARE: Final = 0.16
 _CAPTION_GAP: Final = 3.0
-_FRAME_CHARACTERS: Final = 1_800
-"""A picture whose words are more than this, on a whole page, is a frame around text."""
+_CAPTION_CHARACTERS: Final = 600
+_BACKGROUND_SHARE: Final = 0.7
+_LABEL_CHARACTERS: Final = 40
+_LEAD_LINES: Final = 5
+_LEAD_GAP: Final = 2.5
+_LEAD_CHARACTERS: Final = 320
+_FRAME_CHARACTERS: Final = 2_200
+"""A picture whose words are more than this, on a whole page, is a frame around text, unless it has a caption."""
 
 
 def cut_text_page(page: PageContent, lines: list[Line], grids: list[Table]) -> list[Block]:
@@ -36,25 +42,36 @@ def cut_text_page(page: PageContent, lines: list[Line], grids: list[Table]) -> l
             holder.lines.append(line)
         else:
             free.append(line)
-    pictures, returned = _keep_pictures(pictures, page)
+    pictures, returned = _keep_pictures(pictures, page, lines)
     blocks = [*_cut_text(free + returned), *tables, *pictures]
     mark_headings(blocks, prose_size)
     blocks = _order(blocks)
-    _name(blocks)
-    return _join_paragraphs(blocks, page)
+    return _join_paragraphs(_name(blocks), page)
 
 
-def _keep_pictures(pictures: list[Block], page: PageContent) -> tuple[list[Block], list[Line]]:
+def _keep_pictures(pictures: list[Block], page: PageContent, lines: list[Line]) -> tuple[list[Block], list[Line]]:
     """A background or a frame around running text is no picture: its lines are given back."""
     kept, returned = [], []
     for picture in pictures:
         letters = sum(len(line.text) for line in picture.lines)
         share = picture.place.area / max(1.0, page.width * page.height)
-        if letters > _FRAME_CHARACTERS * max(0.15, share) or (share > 0.7 and letters > 40):
+        is_dense = letters > _FRAME_CHARACTERS * max(0.1, share) and not _has_caption(picture, lines)
+        if is_dense or (share > _BACKGROUND_SHARE and letters > _LABEL_CHARACTERS):
             returned += picture.lines
         else:
             kept.append(picture)
     return kept, returned
+
+
+def _has_caption(picture: Block, lines: list[Line]) -> bool:
+    return any(
+        is_caption(line.text)
+        and _overlap_across(line, picture.place) > 0
+        and -line.size
+        < max(line.top - picture.place.bottom, picture.place.top - line.bottom)
+        < _CAPTION_GAP * line.size
+        for line in lines
+    )
 
 
 def _cut_text(lines: list[Line]) -> list[Block]:
@@ -66,6 +83,8 @@ def _cut_text(lines: list[Line]) -> list[Block]:
             line for line in column if id(line) not in taken and any(is_within(line, table.place) for table in tables)
         ]
         taken.update(map(id, inside))
+        if tables:
+            tables[0].lines = [*tables[0].lines, *inside]
         blocks += [Block(PointerKind.TABLE, table.place, table.lines, table) for table in tables]
         blocks += form_blocks([line for line in column if id(line) not in taken])
     for angle in (90, 180, 270):
@@ -113,48 +132,73 @@ def _regroup(groups: list[list[Block]]) -> list[list[Block]]:
     return joined
 
 
-def _name(blocks: list[Block]) -> None:
-    """Captions and headings become the titles of tables and pictures; other blocks bear the heading above them."""
-    heading = ""
+def _name(blocks: list[Block]) -> list[Block]:
+    """Captions and what stands close above become the titles of tables and pictures; others bear the heading above.
+
+    Returns the blocks without those that went to a table or picture.
+    """
+    heading, taken = "", set()
     for at, block in enumerate(blocks):
         if block.is_heading:
-            heading = flatten(block.text)
-            block.title = heading
+            heading = block.title = flatten(block.text)
+        if block.kind not in (PointerKind.TABLE, PointerKind.PICTURE):
+            block.title = block.title or heading
             continue
-        if block.kind in (PointerKind.TABLE, PointerKind.PICTURE):
-            caption = _caption_of(block, blocks[max(0, at - 2) : at] + blocks[at + 1 : at + 3])
-            if caption is not None:
-                block.title = flatten(caption.text)
-                caption.title = block.title
-                if block.kind is PointerKind.PICTURE and not caption.is_heading:
-                    block.lines = [*block.lines, *caption.lines]
-                    block.place = bounds_of([block.place, caption.place])
-                    caption.lines = []
-        block.title = block.title or heading
+        near = [other for other in blocks[max(0, at - 2) : at + 3] if id(other) not in taken]
+        caption = next((other for other in near if _is_caption_of(other, block)), None)
+        above = next((other for other in reversed(near) if _leads(other, block)), None)
+        for other in {id(part): part for part in (above, caption) if part is not None}.values():
+            taken.add(id(other))
+            block.head = [*block.head, *other.lines]
+            block.place = bounds_of([block.place, other.place])
+        block.title = _title_of(caption or above, is_caption=caption is not None) or heading
+    return [block for block in blocks if id(block) not in taken]
 
 
-def _caption_of(block: Block, near: list[Block]) -> Block | None:
-    for other in near:
-        if other.kind is PointerKind.PARAGRAPH and other.lines and is_caption(other.text) and len(other.text) < 600:
-            gap = max(other.place.top - block.place.bottom, block.place.top - other.place.bottom)
-            if gap < _CAPTION_GAP * other.size:
-                return other
-    return None
+def _title_of(lead: Block | None, *, is_caption: bool) -> str:
+    """The bold lines above a table, or all but those in brackets, which tell its units."""
+    if lead is None:
+        return ""
+    if is_caption:
+        return flatten(lead.text)
+    bold = [line.text for line in lead.lines if line.is_bold]
+    return flatten(" ".join(bold or [line.text for line in lead.lines if not line.text.startswith("(")]))
+
+
+def _is_caption_of(other: Block, block: Block) -> bool:
+    """Whether a text begins like a caption and stands right above or below."""
+    if other.kind is not PointerKind.PARAGRAPH or not is_caption(other.text) or len(other.text) > _CAPTION_CHARACTERS:
+        return False
+    gap = max(other.place.top - block.place.bottom, block.place.top - other.place.bottom)
+    return gap < _CAPTION_GAP * other.size and _overlap_across(other.place, block.place) > 0
+
+
+def _leads(other: Block, block: Block) -> bool:
+    """Whether a few lines right above are the name and the units of a table, or the heading of a chart."""
+    if other.kind is not PointerKind.PARAGRAPH or not other.lines or len(other.lines) > _LEAD_LINES:
+        return False
+    gap = block.place.top - other.place.bottom
+    if not -0.5 * other.size <= gap < _LEAD_GAP * other.size or len(other.text) > _LEAD_CHARACTERS:
+        return False
+    if _overlap_across(other.place, block.place) < 0.5 * min(other.place.width, block.place.width):
+        return False
+    return block.kind is PointerKind.TABLE or other.is_heading or other.lines[0].is_bold
+
+
+def _overlap_across(place: Rectangle, other: Rectangle) -> float:
+    return min(place.right, other.right) - max(place.left, other.left)
 
 
 def _join_paragraphs(blocks: list[Block], page: PageContent) -> list[Block]:
     """A heading goes with what it heads; short paragraphs under one heading are one pointer."""
     joined: list[Block] = []
     for block in blocks:
-        if not block.lines and block.kind is PointerKind.PARAGRAPH:
-            continue  # A caption that went to its picture.
         last = joined[-1] if joined else None
         if last is not None and _can_join(last, block, page):
             last.is_heading = last.is_heading and block.is_heading
             if block.kind is PointerKind.LIST:
                 last.kind = PointerKind.LIST
-            last.lines = [*last.lines, *block.lines]
-            last.place = bounds_of([last.place, block.place])
+            last.join(block)
         else:
             joined.append(block)
     return joined

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,8 @@ _MOST_DEPTH: Final = 3
 _MOST_PIXELS: Final = 40_000_000
 _SMALLEST_TYPE_POINTS: Final = 1.5
 _BOLD_WEIGHT: Final = 600
+_BOLD_NAME: Final = re.compile(rb"bold|black|heavy|semibd|demi", re.IGNORECASE)
+_FONT_NAME_BYTES: Final = 200
 _INVISIBLE: Final = 3
 _WHITE: Final = 250
 _HYPHENS: Final = frozenset("\x02\ufffe\u00ad")
@@ -255,6 +258,8 @@ class _WordReader:
         self._place: list[float] = []
         self._first = 0
         self._angle = 0
+        self._bold_fonts: dict[int, bool] = {}
+        self._colour = tuple(ctypes.c_uint() for _ in range(4))
 
     def words(self, count: int) -> Iterator[Word]:
         text, box = self._text, api.FS_RECTF()
@@ -305,17 +310,29 @@ class _WordReader:
         size = bottom - top if self._angle in (0, 180) else right - left
         if size < _SMALLEST_TYPE_POINTS or right <= left or bottom <= top:
             return
-        if self._is_hidden(self._first, (left + right) / 2, (top + bottom) / 2):
+        item = api.FPDFText_GetTextObject(self._text, self._first)
+        if self._is_hidden(item, self._first, (left + right) / 2, (top + bottom) / 2):
             return
-        is_bold = api.FPDFText_GetFontWeight(self._text, self._first) >= _BOLD_WEIGHT
-        yield Word(left, top, right, bottom, text, size, is_bold, self._angle)
+        yield Word(left, top, right, bottom, text, size, self._is_bold(item), self._angle)
 
-    def _is_hidden(self, index: int, x: float, y: float) -> bool:
+    def _is_bold(self, item: Any) -> bool:
+        """By the name of its font, as many files state no weight."""
+        font = api.FPDFTextObj_GetFont(item) if item else None
+        key = ctypes.cast(font, ctypes.c_void_p).value if font else None
+        if key is None:
+            return False
+        if key not in self._bold_fonts:
+            name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
+            api.FPDFFont_GetBaseFontName(font, name, _FONT_NAME_BYTES)
+            weight = api.FPDFFont_GetWeight(font)
+            self._bold_fonts[key] = weight >= _BOLD_WEIGHT or _BOLD_NAME.search(name.value) is not None
+        return self._bold_fonts[key]
+
+    def _is_hidden(self, item: Any, index: int, x: float, y: float) -> bool:
         """White on white or invisible. Invisible letters over a picture are its words, as a scanner stored them."""
-        item = api.FPDFText_GetTextObject(self._text, index)
         if item and api.FPDFTextObj_GetTextRenderMode(item) == _INVISIBLE:
             return not any(picture.holds(x, y) for picture in self._graphics.pictures)
-        red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+        red, green, blue, alpha = self._colour
         if not api.FPDFText_GetFillColor(self._text, index, red, green, blue, alpha):
             return False
         if alpha.value == 0:

@@ -49,6 +49,16 @@ def recognise_words(pixels: bytes, width: int, height: int, points_per_pixel: fl
     return [word for line in lines for word in _words_of(line, points_per_pixel)]
 
 
+def convert_image(path: Path) -> bytes:
+    """A PDF of a picture with its words beneath it, unseen. Raises RefusalError."""
+    try:
+        return bytes(_load_engine().searchable_pdf(path))
+    except (RuntimeError, ValueError, OSError) as error:
+        raise RefusalError(
+            DocumentFault.DAMAGED, "is damaged: it does not open as a picture", "Fetch it or save it again."
+        ) from error
+
+
 def _words_of(line: Any, scale: float) -> list[Word]:
     angle = _angle_of(line)
     words = []

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"|(?P<short>\b\d{1,2}/\d{1,2}\b(?![/.\d])|\b\d{1,2}\.\s?\d{1,2}\.(?!\d)"
     # Without the last point, and with a hyphen, only behind a word that stands before days.
     r"|(?:(?<=\bam\s)|(?<=\bvom\s)|(?<=\bzum\s))\d{1,2}\.\d{1,2}\b(?![.\d])"
-    r"|(?:(?<=\bon\s)|(?<=\bop\s)|(?<=\ble\s)|(?<=\bel\s)|(?<=\bil\s))\d{1,2}-\d{1,2}\b(?![-\d]|\s+[^\W\d_]))"
+    r"|(?:(?<=\bon\s)|(?<=\bop\s)|(?<=\ble\s)|(?<=\bel\s)|(?<=\bil\s))\d{1,2}-\d{1,2}\b(?![-\d]))"
     r"|(?P<cjk>(?:\d{4}\u5e74)?\d{1,2}\u6708\d{1,2}\u65e5)"
     r"|(?P<ordinal>\b\d{1,2}(?:st|nd|rd|th|er|\u00e8re|re|e|de|ste|\u00ba|\u00aa|\u00b0)(?![^\W_]))"
     r"|(?P<number>\d+)"
@@ -95,6 +95,10 @@ def _tag(words: Sequence[Token], language: Language) -> list[Token]:
         token, length = _match_phrase(words, place, language)
         if language.code == "de" and token.tag == "d" and place + 1 < len(words) and words[place + 1].text == ".":
             token, length = replace(token, tag="o", end=words[place + 1].end), 2
+        if token.tag == "z" and "-" in token.text and _is_month(words[place + 1 : place + 3], language):
+            tagged += _split_days(token)
+            place += 1
+            continue
         if token.tag == "r":
             token = replace(token, tag="P" if tagged and tagged[-1].tag in "WwRN" else "R", value="1")
         if token.tag == "w" and not token.is_capital:
@@ -102,6 +106,23 @@ def _tag(words: Sequence[Token], language: Language) -> list[Token]:
         tagged.append(token)
         place += length
     return tagged
+
+
+def _is_month(words: Sequence[Token], language: Language) -> bool:
+    """Whether the first of `words` is a month, or the second behind a small word: "10-11 de noviembre"."""
+    tags = [language.phrases.get((word.value,), ("", ""))[0] for word in words]
+    return tags[:1] in (["M"], ["m"]) or (tags[:1] == ["q"] and tags[1:] in (["M"], ["m"]))
+
+
+def _split_days(token: Token) -> list[Token]:
+    """Return "10-11" as the days from 10 to 11."""
+    first, last = token.text.split("-")
+    between = token.start + len(first)
+    return [
+        Token("d", str(int(first)), token.start, between, first),
+        Token("-", "-", between, between + 1, "-"),
+        Token("d", str(int(last)), between + 1, token.end, last),
+    ]
 
 
 def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tuple[Token, int]:

@@ -117,6 +117,8 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
         "Quali sono i pianeti?",
         "Chi era Guido Reni?",
         "Hei!",
+        "What a day I had!",
+        "Was für einen Tag ich hatte!",
         "",
     ],
 )

@@ -251,3 +251,10 @@ def test_a_contact_may_have_a_colon_in_the_name_and_a_message_may_end_with_marku
         ("Bo", "https://x.org: ok"),
     ]
     assert not +parsed.left_out
+
+
+def test_noon_in_a_chinese_chat_is_from_eleven_to_two(tmp_path: Path) -> None:
+    hours = [moment[11:] for moment, _, _ in lines_of(read_text(tmp_path, "".join(
+        f"2026/3/4 中午{hour}:30 - Ana: {hour}\n" for hour in (11, 12, 1)
+    )))]  # fmt: skip
+    assert hours == ["11:30", "12:30", "13:30"]

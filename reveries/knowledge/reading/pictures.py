@@ -9,6 +9,8 @@ _CELL_POINTS: Final = 9.0
 _FINEST_CELLS: Final = 320
 """Shapes in neighbouring cells of a raster are one picture. Cells are this large, and no more of them along a page."""
 _BORDER_SHARE: Final = 0.7
+_LARGE_SHARE: Final = 0.03
+"""An image of this size is a picture by itself; smaller ones may be strips of one."""
 _SMALLEST_SHARE: Final = 0.012
 _LARGEST_SHARE: Final = 0.9
 _SHORTEST_SIDE_SHARE: Final = 0.05

@@ -10,11 +10,12 @@ from reveries.knowledge.reading.content import PageContent, Rectangle
 
 _THICKEST: Final = 3.0
 _SHORTEST: Final = 6.0
+_SHORTEST_SHARE: Final = 0.004
 _REACH: Final = 2.5
 """Lines that end this close to each other touch, in points."""
 _LARGEST_SHARE: Final = 0.8
 """A line as long as this share of the page is its border or a divider, and joins nothing."""
-_MOST_RULES: Final = 6_000
+_MOST_RULES: Final = 4_000
 _HIGHEST_CELL: Final = 120.0
 _NARROW_PAGE: Final = 900.0
 """A page of a book or a letter: a table may fill it."""
@@ -58,13 +59,14 @@ def find_rules(page: PageContent) -> Rules:
     """Thin shapes, and the edges of boxes that are of the size of a cell."""
     horizontal: list[tuple[float, float, float]] = []
     vertical: list[tuple[float, float, float]] = []
+    shortest = max(_SHORTEST, _SHORTEST_SHARE * max(page.width, page.height))
     for shape in page.drawings:
         wide, high = shape.width, shape.height
-        if high <= _THICKEST and wide >= _SHORTEST:
+        if high <= _THICKEST and wide >= shortest:
             horizontal.append(((shape.top + shape.bottom) / 2, shape.left, shape.right))
-        elif wide <= _THICKEST and high >= _SHORTEST:
+        elif wide <= _THICKEST and high >= shortest:
             vertical.append(((shape.left + shape.right) / 2, shape.top, shape.bottom))
-        elif _SHORTEST < high <= _HIGHEST_CELL and wide > 2 * _SHORTEST:
+        elif shortest < high <= _HIGHEST_CELL and wide > 2 * shortest:
             horizontal += [(y, shape.left, shape.right) for y in (shape.top, shape.bottom)]
             vertical += [(x, shape.top, shape.bottom) for x in (shape.left, shape.right)]
     return Rules(_longest(horizontal), _longest(vertical))

@@ -8,6 +8,7 @@ from reveries.knowledge.reading.content import Line, PageContent
 
 _MARGIN_SHARE: Final = 0.12
 _SAME_PLACE_SHARE: Final = 0.012
+_YEARS: Final = (1900, 2100)
 _NUMBERS: Final = re.compile(r"\d+|\b[ivxlc]{1,6}\b", re.IGNORECASE)
 _ONLY_A_NUMBER: Final = re.compile(
     r"(?:page|seite|p\.|s\.)?\s*[-–—|]?\s*(\d{1,4}|[ivxlc]{1,6})\s*[-–—|]?", re.IGNORECASE
@@ -27,15 +28,21 @@ def find_running_lines(
     for line in lines:
         mark = _mark(page, line)
         if mark is None:
-            if line.bottom >= lowest - 1 and _ONLY_A_NUMBER.fullmatch(line.text) and not _has_company(line, lines):
+            if line.bottom >= lowest - 1 and _is_page_number(line) and not _has_company(line, lines):
                 running.append(line)  # The number of a page whose lower part is empty.
             continue
         text, height = mark
-        if _ONLY_A_NUMBER.fullmatch(line.text) or any(
+        if _is_page_number(line) or any(
             text == other and abs(height - place) < _SAME_PLACE_SHARE for other, place in marks
         ):
             running.append(line)
     return running
+
+
+def _is_page_number(line: Line) -> bool:
+    """A number by itself, but no year: that is the head of a column."""
+    match = _ONLY_A_NUMBER.fullmatch(line.text)
+    return match is not None and not (match.group(1).isdigit() and _YEARS[0] <= int(match.group(1)) <= _YEARS[1])
 
 
 def _has_company(line: Line, lines: Sequence[Line]) -> bool:
@@ -46,7 +53,7 @@ def find_printed_number(running: Sequence[Line], number: int) -> str:
     """The page's number as its header or footer prints it; empty where none does."""
     for line in running:
         match = _ONLY_A_NUMBER.fullmatch(line.text)
-        if match:
+        if match and _is_page_number(line):
             return match.group(1)
     for line in running:
         match = _PAGE_OF.search(line.text)

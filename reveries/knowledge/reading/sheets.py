@@ -176,7 +176,7 @@ def _sort_clusters(clusters: list[list[Line]], body: float) -> tuple[list[Block]
     titles = [lines for lines in clusters if len(lines) <= 2 and _NOTES.search(_text_of(lines))]
     for lines in clusters:
         text = _text_of(lines)
-        if lines in titles or sum(char.isalpha() for char in text) < 3:
+        if lines in titles or not any(char.isalpha() for char in text):
             continue
         block = Block(PointerKind.DETAIL, bounds_of(lines), lines, title=flatten(text))
         if len(text.split()) < _NOTE_WORDS:

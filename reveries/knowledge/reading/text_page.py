@@ -16,6 +16,7 @@ _CAPTION_GAP: Final = 3.0
 _CAPTION_CHARACTERS: Final = 600
 _BACKGROUND_SHARE: Final = 0.7
 _LABEL_CHARACTERS: Final = 40
+_TABLE_SHARE: Final = 0.6
 _LEAD_LINES: Final = 5
 _LEAD_GAP: Final = 2.5
 _LEAD_CHARACTERS: Final = 320
@@ -56,11 +57,18 @@ def _keep_pictures(pictures: list[Block], page: PageContent, lines: list[Line]) 
         letters = sum(len(line.text) for line in picture.lines)
         share = picture.place.area / max(1.0, page.width * page.height)
         is_dense = letters > _FRAME_CHARACTERS * max(0.1, share) and not _has_caption(picture, lines)
-        if is_dense or (share > _BACKGROUND_SHARE and letters > _LABEL_CHARACTERS):
+        if is_dense or _is_shaded_table(picture) or (share > _BACKGROUND_SHARE and letters > _LABEL_CHARACTERS):
             returned += picture.lines
         else:
             kept.append(picture)
     return kept, returned
+
+
+def _is_shaded_table(picture: Block) -> bool:
+    """Rows with a background are a table."""
+    inside = [line for line in picture.lines if line.angle == 0]
+    in_tables = sum(len(table.lines) for table in find_tables(inside))
+    return in_tables >= _TABLE_SHARE * len(picture.lines) > 0
 
 
 def _has_caption(picture: Block, lines: list[Line]) -> bool:

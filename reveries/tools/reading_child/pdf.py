@@ -22,6 +22,8 @@ _MOST_CHARACTERS: Final = 400_000
 _MOST_DEPTH: Final = 3
 _MOST_PIXELS: Final = 40_000_000
 _SMALLEST_TYPE_POINTS: Final = 1.5
+_SMALLEST_PICTURE_POINTS: Final = 4.0
+"""In square points: some programs write hatches as thousands of images."""
 _BOLD_WEIGHT: Final = 600
 _BOLD_NAME: Final = re.compile(rb"bold|black|heavy|semibd|demi", re.IGNORECASE)
 _FONT_NAME_BYTES: Final = 200
@@ -184,7 +186,8 @@ def _read_graphics(page: Any, frame: _Frame) -> _Graphics:
                 if alpha and min(red, green, blue) < _WHITE:
                     graphics.filled.append(place)
         elif kind == api.FPDF_PAGEOBJ_IMAGE:
-            graphics.pictures.append(place)
+            if place.area > _SMALLEST_PICTURE_POINTS:
+                graphics.pictures.append(place)
         else:
             graphics.filled.append(place)
     return graphics

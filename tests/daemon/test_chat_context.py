@@ -357,3 +357,9 @@ def test_after_a_fold_a_plain_chat_goes_on_with_its_newest_half_and_no_summary()
     assert folded.summary == ""
     assert [one.owner_words for one in folded.exchanges] == ["words 6", "words 7"]
     assert not any(one.recalled for one in folded.exchanges)
+
+
+def test_a_capable_model_knows_the_name_of_whom_it_talks_to() -> None:
+    named, nameless = (system_message(TALK.stable_sources("Reverie", name, SelfModel(), "")) for name in ("Ana", ""))
+    assert "The person's name is Ana." in named
+    assert "The person's name" not in nameless

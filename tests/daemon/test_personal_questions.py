@@ -83,6 +83,7 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
         "How much is a 15% tip on my bill of 80 euros?",
         "What is 12 times 14 for my homework?",
         "What does my name mean?",
+        "What is my mother tongue called in French?",
         "What did you tell me to buy?",
         "Which book was it that you recommended to me?",
         "Was hast du mir für meinen Garten geraten?",

@@ -3,6 +3,7 @@
 They are what recall finds, and what was said since memory was last brought up to date.
 """
 
+import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -25,19 +26,24 @@ MOST_EMBEDDED: Final = 24
 """The newest lines of a conversation that are compared with the question: 7 ms each, in one call."""
 
 
-def checked_model(
+async def checked_model(
     model: ChatModel, memory: Memory, words: str, prepared: PreparedTurn, exchanges: Sequence[SentExchange]
 ) -> ReplyModel:
     """Return what writes the reply to `words`: for a personal question `model` with its answer checked."""
-    question, recall = read_personal_question(words, [exchange.owner_words for exchange in exchanges]), prepared.recall
-    if question is None or recall is None or not model.tells_probabilities:
+    recall = prepared.recall
+    if recall is None or not model.tells_probabilities:
+        return model
+    # In a thread: what was said may be a megabyte.
+    question = await asyncio.to_thread(read_personal_question, words, [exchange.owner_words for exchange in exchanges])
+    if question is None:
         return model
 
     async def read() -> AnswerReading | None:
         lines = await lines_for(recall, exchanges, memory.embed_cues, prepared.context.now)
         return await read_lines(model, question.words, lines)
 
-    return CheckedModel(model, question, read, asks_for_unmentioned_relative(words, told_texts(recall, exchanges)))
+    is_untold = await asyncio.to_thread(asks_for_unmentioned_relative, words, told_texts(recall, exchanges))
+    return CheckedModel(model, question, read, is_untold)
 
 
 def told_texts(recall: Recall, exchanges: Sequence[SentExchange]) -> list[str]:
@@ -58,19 +64,30 @@ async def lines_for(
 
     The mind's own words answer nothing: they may be made up. Questions answer nothing either.
     """
-    owner_items = [item for item in choose_memories(recall, frozenset(), now) if item.is_owners or not item.messages]
-    recalled = [item for item in owner_items if item.quote and not is_question(item.quote)]
-    in_memory = {match.turn.id for match in (*recall.turns, *recall.nearest)}
-    new = [exchange for exchange in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(exchange.turn_ids)]
-    statements = [exchange for exchange in new if not is_question(exchange.owner_words)]
+    recalled, statements = await asyncio.to_thread(_lines_and_statements, recall, exchanges, now)
     # What is off the record is not sent to an embedder of others: then the question has no vector.
     vectors = (
         await embed([exchange.owner_words for exchange in statements]) if statements and recall.vector.any() else ()
     )
     matches = [float(recall.vector @ vector) for vector in vectors] or [0.0] * len(statements)
-    lines = [_line_of(exchange, recall.cue, match) for exchange, match in zip(statements, matches, strict=True)]
+    lines = await asyncio.to_thread(_lines_of, statements, matches, recall.cue)
     nearest = sorted((*recalled[BEST_RECALLED:], *lines), key=lambda line: line.match, reverse=True)
     return [*recalled[:BEST_RECALLED], *nearest]
+
+
+def _lines_and_statements(
+    recall: Recall, exchanges: Sequence[SentExchange], now: float
+) -> tuple[list[PromptMemory], list[SentExchange]]:
+    """Return the owner's recalled lines, best first, and the newest exchanges that memory does not have yet."""
+    owner_items = [item for item in choose_memories(recall, frozenset(), now) if item.is_owners or not item.messages]
+    recalled = [item for item in owner_items if item.quote and not is_question(item.quote)]
+    in_memory = {match.turn.id for match in (*recall.turns, *recall.nearest)}
+    new = [exchange for exchange in exchanges[-MOST_EMBEDDED:] if in_memory.isdisjoint(exchange.turn_ids)]
+    return recalled, [exchange for exchange in new if not is_question(exchange.owner_words)]
+
+
+def _lines_of(statements: Sequence[SentExchange], matches: Sequence[float], cue: str) -> list[PromptMemory]:
+    return [_line_of(exchange, cue, match) for exchange, match in zip(statements, matches, strict=True)]
 
 
 def _line_of(exchange: SentExchange, cue: str, match: float) -> PromptMemory:

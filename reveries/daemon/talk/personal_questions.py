@@ -98,18 +98,19 @@ LANGUAGES: Final = _load()
 def is_question(words: str) -> bool:
     """Whether the last sentence of `words` is a question, by its mark or, in a short one, by its first words."""
     asked = _last_sentence(words)
-    return _is_marked(asked) or _begins_question(_language_of(asked), _tokens(asked))
+    tokens = _tokens(asked)
+    return _is_marked(asked) or (len(tokens) <= MOST_WORDS_UNMARKED and _begins_question(_language_of(tokens), tokens))
 
 
 def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQuestion | None:
     """Return the question if the last sentence of `words` asks for a fact of the owner's life, or of somebody named in
     `owner_texts`, which the owner said before; else None."""
     asked = _last_sentence(words)
-    tokens, language = _tokens(asked), _language_of(asked)
-    if _is_marked(asked):
-        is_asked = len(tokens) <= MOST_WORDS and _has_phrase(language.asks, tokens)
-    else:
-        is_asked = _begins_question(language, tokens)
+    tokens, is_marked = _tokens(asked), _is_marked(asked)
+    if len(tokens) > (MOST_WORDS if is_marked else MOST_WORDS_UNMARKED):
+        return None
+    language = _language_of(tokens)
+    is_asked = _has_phrase(language.asks, tokens) if is_marked else _begins_question(language, tokens)
     if not is_asked or _has_phrase(language.general, tokens) or _is_sum(asked):
         return None
     if not _is_of_owner(_own_tokens(asked, language), owner_texts, language) and not _names_somebody(
@@ -142,15 +143,13 @@ def _is_marked(asked: str) -> bool:
 
 
 def _begins_question(language: PersonalWords, tokens: Sequence[str]) -> bool:
-    """Whether a short sentence without a mark begins as a question."""
+    """Whether a sentence without a mark begins as a question."""
     text = " ".join(tokens) + " "
-    is_short = len(tokens) <= MOST_WORDS_UNMARKED
-    return is_short and any(text.startswith(f"{phrase} ") for phrase in language.asks)
+    return any(text.startswith(f"{phrase} ") for phrase in language.asks)
 
 
-def _language_of(asked: str) -> PersonalWords:
+def _language_of(tokens: Sequence[str]) -> PersonalWords:
     """Return the language of which a sentence has most words."""
-    tokens = _tokens(asked)
     return max(LANGUAGES, key=lambda language: _score(language, tokens))
 
 

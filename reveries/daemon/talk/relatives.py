@@ -46,10 +46,8 @@ def asks_for_unmentioned_relative(question: str, told: Iterable[str]) -> bool:
     "My sister's husband" asks for the sister. A question in `told` says nothing of whom it asks for.
     """
     asked = [relative for relative in RELATIVES for word in _owned_words(question) if word in relative.asks]
-    if not asked:
-        return False
-    words = {word for text in told for word in _stated_words(text)}
-    return not any(_mentions(relative, words) for relative in asked)
+    tells = frozenset(word for relative in asked for word in relative.tells)
+    return bool(tells) and not any(_tells(sentence, tells) for text in told for sentence in sentences_of(text))
 
 
 def _owned_words(question: str) -> Iterator[str]:
@@ -63,16 +61,12 @@ def _owned_words(question: str) -> Iterator[str]:
             yield from behind[len(adjectives) : len(adjectives) + 1]
 
 
-def _stated_words(text: str) -> Iterator[str]:
-    for sentence in sentences_of(text):
-        if not is_question(sentence):
-            yield from _words(sentence)
-
-
-def _mentions(relative: Relative, words: Iterable[str]) -> bool:
-    return any(
-        word.startswith(tells) and len(word) - len(tells) <= _ENDING_CHARS for word in words for tells in relative.tells
+def _tells(sentence: str, tells: frozenset[str]) -> bool:
+    """Whether a sentence that is no question has one of `tells`, or one with an ending."""
+    has_word = any(
+        word[: max(0, len(word) - ending)] in tells for word in _words(sentence) for ending in range(_ENDING_CHARS + 1)
     )
+    return has_word and not is_question(sentence)
 
 
 def _words(text: str) -> list[str]:

@@ -119,7 +119,7 @@ class TurnPipeline:
         prompt = self._prompt(prepared)
         model: ReplyModel = self.model
         if self.form.reads_before_telling:
-            model = checked_model(self.model, self.memory, words, prepared, self.state.exchanges)
+            model = await checked_model(self.model, self.memory, words, prepared, self.state.exchanges)
         draft, is_quoting_foreign = await self._reply(words, record, model, prompt, events, stop)
         is_tainted = is_tainted or is_quoting_foreign
         reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)

@@ -46,12 +46,13 @@ def _split(text: str) -> list[str]:
     """Split `text` into sentences, and long ones into pieces of whole words."""
     pieces: list[str] = []
     for sentence in sentences_of(text):
-        rest = " ".join(sentence.split())
-        while len(rest) > _PIECE_CHARS:
-            head = rest[:_PIECE_CHARS].rpartition(" ")[0] or rest[:_PIECE_CHARS]
-            pieces.append(head)
-            rest = rest[len(head) :].strip()
-        pieces.append(rest)
+        line, start = " ".join(sentence.split()), 0
+        while len(line) - start > _PIECE_CHARS:
+            head = line[start : start + _PIECE_CHARS]
+            head = head.rpartition(" ")[0] or head
+            pieces.append(head.strip())
+            start += len(head) + line.startswith(" ", start + len(head))
+        pieces.append(line[start:])
     return [piece for piece in pieces if piece]
 
 
@@ -63,10 +64,11 @@ def _weight_of(piece: str, asked: frozenset[str]) -> float:
 def _best_window(lengths: Sequence[int], weights: Sequence[float], limit_chars: int) -> tuple[int, int]:
     """Return the bounds of the run of pieces with the greatest weight that fits; the first of equal ones."""
     best, chosen = -1.0, (0, 1)
+    length, weight, last = 0, 0.0, 0
     for first in range(len(lengths)):
-        length, last = lengths[first], first + 1
-        while last < len(lengths) and length + lengths[last] <= limit_chars:
-            length, last = length + lengths[last], last + 1
-        if (weight := sum(weights[first:last])) > best:
+        while last < len(lengths) and (last <= first or length + lengths[last] <= limit_chars):
+            length, weight, last = length + lengths[last], weight + weights[last], last + 1
+        if weight > best:
             best, chosen = weight, (first, last)
+        length, weight = length - lengths[first], weight - weights[first]
     return chosen

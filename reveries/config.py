@@ -10,6 +10,7 @@ import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, cast
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -410,7 +411,21 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
         ) from error
     _refuse_no_embedder(settings.llm.embedding_model, source)
     _refuse_empty_hours(settings.monologue.quiet_hours, source)
+    _refuse_no_address(settings.llm.base_url, source)
     return settings
+
+
+def _refuse_no_address(url: str, source: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if url and not is_address:
+        raise ConfigError(
+            f"The setting llm.base_url in {source} is no address.",
+            advice='It begins with http:// or https:// and names a server: "http://localhost:1234/v1".',
+        )
 
 
 def _refuse_empty_hours(spans: tuple[str, ...], source: str) -> None:

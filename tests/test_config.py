@@ -363,6 +363,13 @@ def test_the_names_of_embedders_are_those_that_can_be_built() -> None:
     assert set(EMBEDDING_PROVIDERS) == {"ollama", *HOSTED_PROVIDERS}
 
 
+@pytest.mark.parametrize("url", ["localhost:1234", "http://", "http://[bad", "ftp://example.org"])
+def test_an_address_of_a_server_that_is_none_is_refused_with_an_example(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"llm\.base_url") as caught:
+        build_settings({"llm": {"base_url": url}}, "here")
+    assert "http://localhost:1234/v1" in caught.value.advice
+
+
 @pytest.mark.parametrize("hours", ["22:00-22:00", "25:00-07:00", "late"])
 def test_quiet_hours_that_are_none_are_refused(hours: str) -> None:
     with pytest.raises(ConfigError, match="quiet_hours"):

@@ -15,8 +15,6 @@ CriterionText = Annotated[str, msgspec.Meta(max_length=500)]
 
 
 class ProjectLine(msgspec.Struct, frozen=True):
-    """Summary of a project."""
-
     project_id: str
     name: str
     state: str
@@ -33,9 +31,8 @@ class ProjectLine(msgspec.Struct, frozen=True):
     dollars: float
     tokens: int
     criteria: int = 0
-    """What is agreed to show that the goal is reached."""
     criteria_shown: int = 0
-    """How many of them the result of a task shows, of which nothing is in doubt."""
+    """How many the result of a task shows, of which nothing is in doubt."""
     folder: str = ""
     """The only folder that its tools can access; empty: none."""
     may_write: bool = False

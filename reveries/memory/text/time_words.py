@@ -78,17 +78,17 @@ def _read_language(code: str, text: str) -> Language:
 
 
 @cache
-def _numbers(tag: str) -> dict[tuple[str, ...], int]:
-    return {
-        words: int(value)
-        for language in languages()
-        for words, (phrase_tag, value) in language.phrases.items()
-        if phrase_tag == tag
-    }
+def _numbers(code: str, tag: str) -> dict[tuple[str, ...], int]:
+    phrases = next(language.phrases for language in languages() if language.code == code)
+    return {words: int(value) for words, (phrase_tag, value) in phrases.items() if phrase_tag == tag}
 
 
 def numbers_in_words(text: str, tags: str = "oc") -> set[int]:
-    """Return the numbers that `text` says in words, in any of the languages: ordinals (o), others (c), or both."""
+    """Return the numbers that `text` says in words: ordinals (o), others (c), or both. In the languages of which it has
+    most other words: "quince" is a fruit or, in Spanish, fifteen."""
     words = [bare_word(word) for word in _WORD.findall(text)]
     phrases = {*((word,) for word in words), *pairwise(words)}
-    return {_numbers(tag)[phrase] for tag in tags for phrase in phrases if phrase in _numbers(tag)}
+    plain = {language.code: sum(word in language.plain for word in words) for language in languages()}
+    codes = [code for code, count in plain.items() if count == max(plain.values())]
+    tables = [_numbers(code, tag) for code in codes for tag in tags]
+    return {table[phrase] for table in tables for phrase in phrases if phrase in table}

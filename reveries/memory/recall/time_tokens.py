@@ -13,8 +13,8 @@ _TOKEN = re.compile(
     r"|(?P<full>\b\d{1,2}([-/.])\d{1,2}\5(?:\d{4}|\d{2})\b|\b\d{1,2}\.\s\d{1,2}\.\s?\d{4}\b)"
     r"|(?P<short>\b\d{1,2}/\d{1,2}\b(?![/.\d])|\b\d{1,2}\.\s?\d{1,2}\.(?!\d)"
     # Without the last point, and with a hyphen, only behind a word that stands before days.
-    r"|(?:(?<=\bam\s)|(?<=\bvom\s)|(?<=\bzum\s))\d{1,2}\.\d{1,2}\b(?![.\d])"
-    r"|(?:(?<=\bon\s)|(?<=\bop\s)|(?<=\ble\s)|(?<=\bel\s)|(?<=\bil\s))\d{1,2}-\d{1,2}\b(?![-\d]))"
+    r"|(?:(?<=\bam\s)|(?<=\bvom\s)|(?<=\bzum\s))\d{1,2}\.\d{1,2}\b(?![.\d-])"
+    r"|(?:(?<=\bon\s)(?=\d+-\d+\s*(?:$|[?!.,;:]))|(?<=\bop\s)|(?<=\ble\s)|(?<=\bel\s)|(?<=\bil\s))\d{1,2}-\d{1,2}\b(?![-\d]))"
     r"|(?P<cjk>(?:\d{4}\u5e74)?\d{1,2}\u6708\d{1,2}\u65e5)"
     r"|(?P<ordinal>\b\d{1,2}(?:st|nd|rd|th|er|\u00e8re|re|e|de|ste|\u00ba|\u00aa|\u00b0)(?![^\W_]))"
     r"|(?P<number>\d+)"

@@ -120,6 +120,7 @@ TABLE = [
     ("am 10. 9. 2022", "2022-09-10", "2022-09-11"),
     ("Wat deed ik op 10-9?", "2023-09-10", "2023-09-11"),
     ("Wat heb ik op 10-9 gedaan?", "2023-09-10", "2023-09-11"),
+    ("What happened on 10-9?", "2023-09-10", "2023-09-11"),
     ("el 10-11 de septiembre", "2023-09-10", "2023-09-12"),
     ("Wat deed ik op 10-11 september?", "2023-09-10", "2023-09-12"),
     ("Cosa ho fatto l'8?", "2023-10-08", "2023-10-09"),
@@ -154,7 +155,14 @@ def test_the_past_two_weeks_end_now() -> None:
     [
         *("may I go", "I fall down", "march on", "recently", "soon", "99 ways", ""),
         *("May I ask you something?", "The sun was out and I sat down", "Give me a second", "What did June say?"),
-        *("5000 years ago", "years ago we met", "vor Jahren", "um 10.11 Uhr", "seit 3.5 Jahren"),
+        *(
+            "5000 years ago",
+            "years ago we met",
+            "vor Jahren",
+            "um 10.11 Uhr",
+            "seit 3.5 Jahren",
+            "we met on 3-4 occasions",
+        ),
         *("on the 5th floor", "3/4 cup of milk", "room 14", "2000 euros", "the Christmas tree", "mon chien est malade"),
         *(
             "So ist das Leben",

@@ -9,6 +9,7 @@ from reveries.daemon.lifecycle.watchdog import Watchdog
 from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.document_worker import DocumentWorker
 from reveries.daemon.occupations.occupation_loop import OccupationLoop
 from reveries.daemon.occupations.project_work import ProjectWorker
 from reveries.daemon.occupations.sleep_control import SleepControl
@@ -40,6 +41,7 @@ class Mind(MindParts):
     activity: Activity
     sleep: SleepControl
     projects: ProjectWorker
+    documents: DocumentWorker
     occupations: OccupationLoop
     wishes: ProjectWishes
     awake_since: float

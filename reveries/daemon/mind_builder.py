@@ -4,6 +4,7 @@ import asyncio
 import random
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -18,6 +19,7 @@ from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models.role_models import Models
 from reveries.daemon.models.watched_model import WatchedModel
 from reveries.daemon.occupations.activity import Activity
+from reveries.daemon.occupations.document_worker import DocumentWorker
 from reveries.daemon.occupations.occupation_loop import OccupationLoop
 from reveries.daemon.occupations.project_work import ProjectWorker
 from reveries.daemon.occupations.sleep_control import SleepControl
@@ -44,6 +46,9 @@ from reveries.safety.crisis.likeness import load_crisis_likeness
 from reveries.safety.likeness import load_likeness
 from reveries.safety.verdict import Verdict
 from reveries.safety.word_order import load_word_order
+
+if TYPE_CHECKING:
+    from reveries.knowledge.reading.layout import DocumentReader
 
 log = structlog.get_logger("mind")
 
@@ -99,6 +104,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     worker = ProjectWorker(
         parts, activity=activity, sleep=sleep, permission=permission, watchdog=watchdog, events=events, store=store
     )
+    documents = DocumentWorker(parts, activity=activity, store=store, open_reader=open_document_reader)
     mind = Mind(
         **vars(parts),
         events=events,
@@ -115,8 +121,9 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         activity=activity,
         sleep=sleep,
         projects=worker,
+        documents=documents,
         occupations=OccupationLoop(
-            activity=activity, sleep=sleep, permission=permission, sources=[worker], clock=parts.clock
+            activity=activity, sleep=sleep, permission=permission, sources=[worker, documents], clock=parts.clock
         ),
         wishes=wishes,
         awake_since=parts.clock.now(),
@@ -124,6 +131,15 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     )
     _subscribe(mind)
     return mind
+
+
+async def open_document_reader() -> "DocumentReader":
+    """Return what reads files of others, each in a sandboxed child."""
+    # A mind without documents does not need these.
+    from reveries.tools.document_reader import SandboxedDocumentReader
+    from reveries.tools.sandbox import find_sandbox
+
+    return SandboxedDocumentReader(await asyncio.to_thread(find_sandbox))
 
 
 def _build_sources(parts: MindParts, calendar: Calendar, health: Health, chance: random.Random) -> MemoryThoughtSources:
@@ -198,6 +214,7 @@ def _subscribe(mind: Mind) -> None:
 
     mind.wishes.applied.subscribe(note_wish)
     mind.projects.changed.subscribe(mind.occupations.consider)
+    mind.documents.changed.subscribe(mind.occupations.consider)
 
     def notify_problems() -> None:
         mind.events.problems_changed.notify(mind.health.problems())

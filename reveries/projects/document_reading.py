@@ -46,6 +46,8 @@ BATCH_PAGES: Final = 16
 BATCH_SECONDS: Final = 2.0
 """A page waits for others to be stored with at most so long."""
 EMBEDDED_BATCH: Final = 64
+FIRST_PAGES: Final = 48
+"""The first pages of a document are found by meaning before the rest is read."""
 _NAME_CHARS: Final = 80
 _LASTING: Final = frozenset(DocumentFault) - {DocumentFault.CRASHED, DocumentFault.TOO_SLOW}
 """What another try would find again."""
@@ -131,6 +133,8 @@ class DocumentReadingSteps:
             async with contextlib.aclosing(reading) as pages, contextlib.aclosing(self._in_batches(pages)) as batches:
                 async for batch in batches:
                     document = await self._store_batch(document, batch, began)
+                    if batch[-1].number <= FIRST_PAGES:
+                        await self.embed_some(Deadline(), is_interrupted)
                     began = self._clock.monotonic()
                     if until.seconds_left(self._clock) <= 0.0 or is_interrupted():
                         return
@@ -197,6 +201,12 @@ class DocumentReadingSteps:
         for chunk_id in pointer_ids:
             await transaction.run("pages.detach", {"id": chunk_id})
             await self._store.knowledge.mark_fallen(transaction, document.project_id, chunk_id, Fall.LEFT_DOCUMENT, why)
+
+    async def note_own_fault(self) -> None:
+        """After an error of ours: what was being read is tried again, three times in all."""
+        for document in await read_documents_to_read(self._database):
+            if document.reading is DocumentReading.PROCESSING:
+                await self._note_fault(document.id, DocumentError("", fault=DocumentFault.CRASHED))
 
     async def _note_fault(self, document_id: str, error: DocumentError) -> None:
         document = await read_document(self._database, document_id)

@@ -12,6 +12,7 @@ The package exports everything that its modules define, so a new message is decl
 from reveries.protocol.admin import *
 from reveries.protocol.checkup import *
 from reveries.protocol.copying import *
+from reveries.protocol.documents import *
 from reveries.protocol.framing import *
 from reveries.protocol.imports import *
 from reveries.protocol.memory import *

@@ -120,3 +120,8 @@ ORDER BY chunks.rowid LIMIT :limit
 
 -- name: is_pointer
 SELECT 1 FROM pointers WHERE chunk_id = :id
+
+-- name: count_without_vector
+SELECT count(*) AS number FROM pointers JOIN chunks ON chunks.id = pointers.chunk_id
+WHERE fell_because = '' AND page_id IS NOT NULL AND project_id = :project_id
+    AND NOT EXISTS (SELECT 1 FROM chunk_vectors WHERE chunk_vectors.chunk_id = chunks.id AND model_id = :model_id)

@@ -46,6 +46,7 @@ _COMMANDS: Final = {
     "monologue": CommandEntry("thinking", "Watch it think, or read what it thought."),
     "notes": CommandEntry("thinking", "Notes that it left for you while thinking.", "notes_command"),
     "project": CommandEntry("projects", "Projects that it works on for you."),
+    "document": CommandEntry("document", "Files that your projects read: add, list, show, remove."),
     "work": CommandEntry("work", "Work on your projects: start it, watch it, pause it."),
     "questions": CommandEntry("questions", "Questions that your projects ask you."),
     "grant": CommandEntry("grants", "What your projects may do outside their folders."),

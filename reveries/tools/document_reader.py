@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Final
 
@@ -73,7 +73,7 @@ class SandboxedDocumentReader:
             raise _crash(path)
         return frame.summary
 
-    async def read(self, path: Path, media_type: str = "", *, first_page: int = 1) -> AsyncIterator[CutPage]:
+    async def read(self, path: Path, media_type: str = "", *, first_page: int = 1) -> AsyncGenerator[CutPage]:
         """Cut the pages in order. A page that ends the child or takes too long comes without text, and reading goes on.
 
         Raises DocumentError; what was given before it is whole.
@@ -123,7 +123,7 @@ class SandboxedDocumentReader:
 
     async def _read_on(
         self, path: Path, media_type: str, first_page: int, unreadable: list[int]
-    ) -> AsyncIterator[CutPage]:
+    ) -> AsyncGenerator[CutPage]:
         async with _Child.start(self._sandbox, path, media_type) as child:
             await child.send(ReadRequest(first_page, tuple(unreadable)))
             # Pages before the first one are read again, and a table may go on: the first may take longer.

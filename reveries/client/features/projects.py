@@ -168,7 +168,7 @@ def set_goal_command(
     only the limit, unless the goal is reached: then it is a new goal. With --criterion it is not asked how one will
     see that it is reached."""
 
-    project, words = (name, text) if text is not None else (_only_project(), name)
+    project, words = (name, text) if text is not None else (only_project(), name)
     detail = _ask_project_detail(
         lambda new_id: protocol.SetGoal(new_id, project, words, limit, list(criteria), timeline, context), as_json
     )
@@ -186,7 +186,7 @@ def project_status_command(name: str | None, is_detailed: bool, as_json: bool) -
     """Show the status of a project, in short or with --detail."""
     from reveries.client.render import show
 
-    project = name or _only_project()
+    project = name or only_project()
     detail = _ask_project_detail(lambda new_id: protocol.AskProject(new_id, project), as_json)
     if detail is not None:
         show(project_page(detail, time.time(), is_detailed=is_detailed))
@@ -199,7 +199,7 @@ def list_tasks_command(name: str | None, as_json: bool) -> None:
     """Show which tasks are done, which come next, and what each waits for."""
     from reveries.client.render import show
 
-    project = name or _only_project()
+    project = name or only_project()
     detail = _ask_project_detail(lambda new_id: protocol.AskProject(new_id, project), as_json)
     if detail is not None:
         show(tasks_page(detail.tasks))
@@ -215,7 +215,7 @@ def project_log_command(name: str | None, limit: int, why: str, as_json: bool) -
     from reveries.client.render import show
     from reveries.client.sync_call import ask_mind
 
-    project = name or _only_project()
+    project = name or only_project()
     if why:
         trace = ask_mind(lambda new_id: protocol.AskTaskTrace(new_id, project, why), protocol.TaskTrace)
         print_answer(trace, as_json)
@@ -278,7 +278,7 @@ def orientation_command(
     from reveries.client.render import show, show_json
     from reveries.client.sync_call import ask_mind
 
-    project = name or _only_project()
+    project = name or only_project()
     if revert is not None:
         version = revert
         detail = _ask_project_detail(lambda new_id: protocol.RevertOrientation(new_id, project, version), as_json)
@@ -321,7 +321,7 @@ def archive_project_command(name: str, as_json: bool) -> None:
 
 
 def _set_project_state(name: str | None, state: str, as_json: bool, done: str) -> None:
-    project = name or _only_project()
+    project = name or only_project()
     detail = _ask_project_detail(lambda new_id: protocol.ChangeProject(new_id, project, state), as_json)  # type: ignore[arg-type]
     if detail is not None:
         _print_with_hint(done)
@@ -347,7 +347,7 @@ def print_projects(as_json: bool) -> None:
     print_answer(answer, as_json, lambda: projects_page(answer.projects, time.time()))
 
 
-def _only_project() -> str:
+def only_project() -> str:
     """Return the name of the only project. Raises UsageError if there is none, or several."""
     from reveries.client.sync_call import ask_mind
     from reveries.errors import UsageError

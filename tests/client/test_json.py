@@ -25,6 +25,7 @@ WITHOUT = {
     "reveries project task",
     "reveries project conflict",
     "reveries completion",
+    "reveries document",
     "reveries web",
     "reveries mcp",
     "reveries mcp serve",

@@ -254,23 +254,22 @@ def _describe_reading(entry: DocumentLine) -> tuple[Style, str]:
 @page_of(protocol.DocumentPages)
 def document_page(answer: DocumentPages, *, with_pointers: bool = False) -> Page:
     """The outlines of all pages, or the text of one."""
-    is_single = any(entry.text for entry in answer.pages) and len(answer.pages) == 1
+    is_single = len(answer.pages) == 1 and bool(answer.pages[0].text)
     page: Page = [line(Part(one_line(answer.document.name, 200), "strong"))]
     for entry in answer.pages:
-        page += _page_rows(entry, is_single=is_single and not with_pointers)
+        page += _page_rows(entry, "" if with_pointers else entry.text if is_single else entry.outline)
     if with_pointers:
         for pointer in answer.pointers:
             page += pointer_rows(pointer)
     return page
 
 
-def _page_rows(entry: PageEntry, *, is_single: bool) -> Page:
+def _page_rows(entry: PageEntry, text: str) -> Page:
     printed = f" ({one_line(entry.label, 60)})" if entry.label and entry.label != str(entry.number) else ""
     section = f"  {one_line(entry.section, 120)}" if entry.section else ""
     source = "  read from its picture" if entry.text_from == "ocr" else ""
     pending = "  its picture is still to be read" if entry.recognition == "pending" else ""
     rows: Page = [line(Part(f"  Page {entry.number}{printed}", "accent"), Part(f"{section}{source}{pending}", "dim"))]
-    text = entry.text if is_single else entry.outline
     return rows + [row for part in text.splitlines() for row in paragraph(part, indent=4)]
 
 

@@ -1,0 +1,120 @@
+"""Files that projects read, as the daemon is asked for them."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reveries import protocol
+from reveries.config import Home
+from reveries.daemon.mind import Mind
+from reveries.errors import DocumentError, NotFoundError
+from tests.daemon.asking import ask
+from tests.daemon.mind_kit import NOON, Living, living
+from tests.daemon.test_project_work import QUIET, worker
+from tests.fakes.documents import LOCKED, ScriptedDocumentReader
+from tests.fakes.patient_clock import PatientClock
+from tests.projects.test_document_reading import CANOPY
+
+NAME = "Canopy"
+
+
+@dataclass
+class Reading:
+    """A mind with a project that reads."""
+
+    life: Living
+    reader: ScriptedDocumentReader
+    folder: Path
+
+    @property
+    def mind(self) -> Mind:
+        return self.life.mind
+
+    def file(self, name: str, text: str | bytes = CANOPY) -> str:
+        path = self.folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    async def add(self, name: str, text: str | bytes = CANOPY) -> protocol.DocumentAdded:
+        return await ask(self.mind, protocol.AddDocument(1, NAME, self.file(name, text)), protocol.DocumentAdded)
+
+    async def read_all(self) -> protocol.Documents:
+        return await ask(self.mind, protocol.AwaitDocuments(1, NAME), protocol.Documents)
+
+
+@asynccontextmanager
+async def reading_mind(home: Home, folder: Path, first_id: int = 0) -> AsyncIterator[Reading]:
+    reader = ScriptedDocumentReader()
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a test may block
+
+    async def open_reader() -> ScriptedDocumentReader:
+        return reader
+
+    async with living(home, worker(), PatientClock(NOON), QUIET, first_id=first_id) as life:
+        life.mind.documents._open_reader = open_reader
+        if not first_id:
+            await ask(life.mind, protocol.CreateProject(1, NAME), protocol.ProjectDetail)
+        yield Reading(life, reader, folder)
+
+
+async def test_a_file_is_added_read_shown_and_removed(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        added = await reading.add("plans.pdf")
+        assert (added.addition, added.document.number) == ("new", 1)
+        [entry] = (await reading.read_all()).documents
+        assert (entry.reading, entry.pages, entry.page_count) == ("complete", 2, 2)
+        whole = await ask(reading.mind, protocol.AskDocument(1, NAME, "plans"), protocol.DocumentPages)
+        assert [(page.number, page.text) for page in whole.pages] == [(1, ""), (2, "")]
+        single = await ask(reading.mind, protocol.AskDocument(1, NAME, "d1", 1), protocol.DocumentPages)
+        assert single.pages[0].text.startswith("Roof:")
+        assert [pointer.short_id for pointer in single.pointers] == ["d1.p1.b1", "d1.p1.b2"]
+        assert single.pointers[0].boxes[0].page == 1
+        image = await ask(reading.mind, protocol.AskPageImage(1, NAME, "d1", 2), protocol.PageImage)
+        assert image.png.endswith(b"page 2")
+        with pytest.raises(NotFoundError, match="Page 9"):
+            await ask(reading.mind, protocol.AskDocument(1, NAME, "d1", 9))
+        left = await ask(reading.mind, protocol.RemoveDocument(1, NAME, "d1"), protocol.Documents)
+        assert (left.documents, left.message.count("3 places")) == ([], 1)
+
+
+async def test_the_same_file_again_is_said_to_be_there_and_a_changed_one_is_a_newer_version(
+    home: Home, tmp_path: Path
+) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        assert (await reading.add("again.pdf")).addition == "present"
+        newer = await reading.add("plans.pdf", "Another text.")
+        assert (newer.addition, newer.document.version) == ("newer", 2)
+        [entry] = (await reading.read_all()).documents
+        assert (entry.reading, entry.pages) == ("complete", 1)
+
+
+async def test_what_cannot_be_read_says_why_and_can_be_tried_again(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("secret.pdf", LOCKED)
+        [entry] = (await reading.read_all()).documents
+        assert (entry.reading, entry.failure) == ("failed", "encrypted")
+        again = await ask(reading.mind, protocol.RetryDocument(1, NAME, "secret"), protocol.Documents)
+        assert again.documents[0].reading == "pending"
+        with pytest.raises(DocumentError, match="empty"):
+            await reading.add("empty.pdf", b"")
+
+
+async def test_an_error_of_ours_ends_no_other_occupation_and_the_document_is_given_up_after_three(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+
+        async def fail(*_: object, **__: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(reading.reader, "inspect", fail)
+        await reading.add("plans.pdf")
+        for _ in range(20):
+            await reading.life.clock.advance(61)
+        [entry] = (await ask(reading.mind, protocol.AskDocuments(1, NAME), protocol.Documents)).documents
+        assert (entry.reading, entry.failure) == ("failed", "crashed")

@@ -1043,7 +1043,8 @@ CREATE TABLE citations (             -- what a reply rests on, as it was shown
     turn_id TEXT NOT NULL REFERENCES turns (id) ON DELETE CASCADE,
     position INTEGER NOT NULL,
     pointer_id TEXT REFERENCES chunks (id) ON DELETE CASCADE,           -- null: it was not offered
-    state TEXT NOT NULL CHECK (state IN ('on_page', 'not_on_page', 'not_offered')),
+    short_id TEXT NOT NULL,                -- by which it was offered: d3.p12.b2
+    state TEXT NOT NULL CHECK (state IN ('on_page', 'not_on_page', 'not_offered', 'not_in_documents')),
     made_by TEXT NOT NULL CHECK (made_by IN ('model', 'rules')),
     document TEXT NOT NULL,                -- its name then
     page_number INTEGER NOT NULL,

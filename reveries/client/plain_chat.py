@@ -16,6 +16,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.answers import render_answer
+from reveries.client.citation_lines import citation_lines
 from reveries.client.connection import Connection, connect
 from reveries.client.mind import Exchange
 from reveries.client.own_command import own_command
@@ -244,6 +245,8 @@ class PlainChat:
             async for piece in exchange:
                 self._write_text(piece, end="")
             self._write_text("")
+            for shown in citation_lines(exchange.end.citations if exchange.end is not None else ()):
+                self._write_text(shown)
             if exchange.end is not None and exchange.end.reason != "stop":
                 self._write_text(f"({plain(exchange.end.explanation) or exchange.end.reason})")
         finally:

@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 
+from reveries.client.citation_lines import citation_lines
 from reveries.client.render import Page, Part, line, paragraph
 from reveries.client.wording import ago, clock_time, moment, plural
 from reveries.protocol import PastConversation, SaidTurn, Turns
@@ -22,6 +23,7 @@ def conversation_page(past: PastConversation, latest: Turns, now: float) -> Page
     for turn in latest.turns:
         page += [line(), line(Part(f"  {speaker_name(turn)}", "accent"), Part(f"  {clock_time(turn.said_at)}", "dim"))]
         page += paragraph(turn.text)
+        page += [row for shown in citation_lines(turn.citations) for row in paragraph(shown, style="dim")]
     return page
 
 
@@ -41,4 +43,5 @@ def conversation_markdown(turns: Sequence[SaidTurn], began_at: float, mind: str)
             parts.append(f"## {day:%A} {day.day} {day:%B} {day.year}")
         cut = " (cut off)" if turn.is_partial else ""
         parts.append(f"**{speaker_name(turn)}**, {clock_time(turn.said_at)}{cut}\n\n{plain(turn.text).strip()}")
+        parts += [f"> {shown}" for shown in citation_lines(turn.citations)]
     return "\n\n".join(parts) + "\n"

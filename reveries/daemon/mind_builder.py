@@ -97,7 +97,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
         sleep=sleep,
         activity=activity,
         events=events,
-        project_talk=ProjectTalk(store, parts.knowledge),
+        project_talk=ProjectTalk(store, parts.knowledge, tier=lambda: parts.models.tier(Role.CONVERSATION)),
         project_wishes=wishes,
     )
     conversations.add(_build_conversation(parts, host, guards))

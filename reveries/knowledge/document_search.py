@@ -13,13 +13,14 @@ from typing import Final
 import numpy as np
 
 from reveries.db.database import Database, Row
+from reveries.knowledge.citations import OfferedPlace
 from reveries.knowledge.document_index import DocumentIndex, IndexedPage, IndexedPointer, RankedPointer
 from reveries.knowledge.documents import Document, DocumentState, read_documents
-from reveries.knowledge.pages import Pointer, read_pointers
+from reveries.knowledge.pages import Pointer, read_pages, read_pointers
 from reveries.llm.base import Embedder, Vector, Vectors
 
-LEAST_SIMILARITY: Final = 0.25
-LEAST_COVERAGE: Final = 0.34
+LEAST_SIMILARITY: Final = 0.35
+LEAST_COVERAGE: Final = 0.5
 """A place that is less like the question, on a page with fewer of its words, has nothing to do with it."""
 _LOADED_PAGES: Final = 256
 _RANKED: Final = 40
@@ -95,6 +96,22 @@ class DocumentSearch:
         async with self._lock_of(project_id):
             ranked = await asyncio.to_thread(index.rank, question, cue, max(_RANKED, 4 * limit), documents=documents)
         return await self._read(ranked, known, limit, most_of_page)
+
+    async def offer(self, found: Sequence[FoundPointer]) -> list[OfferedPlace]:
+        """Return places as a prompt offers them, each with the verbatim text of its pages."""
+        offered: list[OfferedPlace] = []
+        for item in found:
+            pointer = item.pointer
+            numbers = {pointer.page_number, *(placed.page for placed in pointer.boxes)}
+            pages = await read_pages(self._database, item.document, min(numbers), max(numbers))
+            offered.append(
+                OfferedPlace(
+                    item.short_id, pointer.id, item.document.name, pointer.page_number, pointer.page_label,
+                    pointer.title, pointer.text, pointer.boxes, "\n".join(page.text for page in pages),
+                    bool(pointer.foreign_sources),
+                )
+            )  # fmt: skip
+        return offered
 
     async def note_pages(self, project_id: str, page_ids: Collection[str]) -> None:
         """Take pages that were read, or read anew, into the index if there is one."""

@@ -66,6 +66,11 @@ class Document:
     page_count: int = 0
     """Of its file; 0: unknown, or it is not read page by page."""
 
+    @property
+    def is_read_by_page(self) -> bool:
+        """Whether it is a file that is there and of which pages are read."""
+        return self.state is DocumentState.PRESENT and bool(self.page_count)
+
     def is_note_at(self, paths: Collection[str]) -> bool:
         """Whether it is one of these files of the folder."""
         return self.origin is DocumentOrigin.FOLDER and self.path in paths

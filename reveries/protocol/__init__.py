@@ -15,6 +15,7 @@ from reveries.protocol.copying import *
 from reveries.protocol.documents import *
 from reveries.protocol.framing import *
 from reveries.protocol.imports import *
+from reveries.protocol.knowledge import *
 from reveries.protocol.memory import *
 from reveries.protocol.message import *
 from reveries.protocol.models import *

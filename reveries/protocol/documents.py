@@ -22,6 +22,24 @@ class PlaceBox(msgspec.Struct, frozen=True):
     height: float
 
 
+class CitationEntry(msgspec.Struct, frozen=True):
+    """What a reply rests on in a document. `state`: on_page, and only then it may be opened as a proof; not_on_page:
+    the quote, or a number of the sentence, does not stand there; not_offered: the model made the id up;
+    not_in_documents: nothing fits the question, and `document` names those that were looked at. `made_by`: the model
+    cited it, or rules found it for a model that does not cite."""
+
+    short_id: str
+    state: Literal["on_page", "not_on_page", "not_offered", "not_in_documents"]
+    made_by: Literal["model", "rules"]
+    document: str
+    page_number: int
+    page_label: str
+    quote: str
+    boxes: list[PlaceBox]
+    pointer_id: str = ""
+    """Empty unless it was offered."""
+
+
 class DocumentLine(msgspec.Struct, frozen=True):
     """A document, and how far it is read."""
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from reveries.protocol.documents import CitationEntry
 from reveries.protocol.message import Answer, Ok, Request, Text
 from reveries.protocol.registry import request
 
@@ -13,8 +14,8 @@ InConversation = Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | ms
 """Which of the open conversations is meant, by its channel. Omitted for the plain chat, as by earlier versions."""
 
 
-class SaidTurn(msgspec.Struct, frozen=True):
-    """A turn as it is stored."""
+class SaidTurn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A turn as it is stored. `citations`: what a reply rests on in documents, as it was shown."""
 
     turn_id: str
     speaker: str
@@ -22,6 +23,7 @@ class SaidTurn(msgspec.Struct, frozen=True):
     text: str
     said_at: float
     is_partial: bool
+    citations: tuple[CitationEntry, ...] = ()
 
 
 class Attached(Answer, frozen=True):
@@ -67,8 +69,9 @@ class Stored(Answer, frozen=True):
     turn_id: str
 
 
-class Replied(Answer, frozen=True):
-    """The end of a `Say`. `reason`: stop, length, cancelled, tripped or failed. `explanation` is for the owner."""
+class Replied(Answer, frozen=True, omit_defaults=True):
+    """The end of a `Say`. `reason`: stop, length, cancelled, tripped or failed. `explanation` is for the owner;
+    `citations`: what it rests on in documents, checked by code."""
 
     turn_id: str
     text: str
@@ -80,6 +83,7 @@ class Replied(Answer, frozen=True):
     completion_tokens: int
     first_token_seconds: float
     seconds: float
+    citations: tuple[CitationEntry, ...] = ()
 
 
 class Spoken(Answer, frozen=True):

@@ -41,5 +41,7 @@ def test_a_request_that_changes_memory_or_asks_a_model_is_not_answered_in_safe_m
         protocol.FinishTask, protocol.RestoreRelation, protocol.SettleProjectConflict, protocol.SetProjectFolder,
         protocol.UndoTask, protocol.WriteDraft, protocol.DropDraft, protocol.DecideFactConflict,
         protocol.DecideWish, protocol.GiveGrant, protocol.RevokeGrant, protocol.CallTool, protocol.AskToolServers,
+        protocol.AddDocument, protocol.AwaitDocuments, protocol.AskPageImage, protocol.RetryDocument,
+        protocol.RemoveDocument,
     }  # fmt: skip
     assert {kind for kind, rules in protocol.REQUESTS.items() if not rules.is_safe} == changes

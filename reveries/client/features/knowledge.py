@@ -38,6 +38,10 @@ _FOUND_BY = {
 }
 
 
+_LISTED_DOCUMENTS = 6
+_PLACE_CHARS = 400
+
+
 @click.command("know")
 @click.argument("name")
 @click.argument("query", required=False, default="")
@@ -135,6 +139,7 @@ def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
     """Render what the notes say, the answer from the work, then the knowledge, then the relations asked for."""
     page = note_answers_rows(answer)
+    page += places_rows(answer)
     page += paragraph(answer.message, indent=2) if answer.message else []
     if page and answer.verdict and answer.chunks:
         page += [line(), line(Part("  Nearest in all that it knows:", "strong"))]
@@ -144,6 +149,27 @@ def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
     if answer.relations:
         page += [line(), *relations_page(answer.relations)]
     return page
+
+
+def places_rows(answer: Chunks) -> Page:
+    """Render where something that fits stands in documents; or which were looked at."""
+    if not answer.looked_at:
+        return []
+    if not answer.places:
+        names = ", ".join(one_line(name, 80) for name in answer.looked_at[:_LISTED_DOCUMENTS])
+        more = len(answer.looked_at) - _LISTED_DOCUMENTS
+        return [
+            line(Part(f"  Not in these documents: looked at {names}{f' and {more} more' if more > 0 else ''}", "warn"))
+        ]
+    page: Page = [line(Part("  In the documents:", "strong"))]
+    for place in answer.places:
+        where = f"{one_line(place.document, 120)}, page {one_line(place.page_label, 60)}"
+        title = f"  {one_line(place.title, 80)}" if place.title else ""
+        page.append(line(Part(f"  {place.short_id}", "accent"), Part(f"  {where}"), Part(title, "dim")))
+        page += paragraph(one_line(place.text, _PLACE_CHARS), indent=6)
+    first = answer.places[0]
+    shown = f"reveries document show {first.short_id.partition('.')[0]} --page {first.page_number} --pointers"
+    return [*page, line(Part(f"  Open the first: {shown}", "dim")), line()]
 
 
 def note_answers_rows(answer: Chunks) -> Page:

@@ -16,6 +16,7 @@ _ACTIONS: Final = {
     "grant.given": "you granted",
     "grant.revoked": "you revoked",
     "material.added": "you added",
+    "material.removed": "you removed",
     "owner.task_added": "you added the task",
     "owner.task_done": "you did",
     "owner.task_dropped": "you dropped the task",

@@ -7,6 +7,7 @@ import msgspec
 
 from reveries import protocol
 from reveries.client.answers import json_option
+from reveries.client.citation_lines import citation_lines
 from reveries.protocol import copy_fields
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class SayUsage(msgspec.Struct, frozen=True):
 
 
 class SayResult(msgspec.Struct, frozen=True):
-    """The complete reply. `stored`: the ids of the stored turns, by "words" and "exchange"; empty off the record."""
+    """The complete reply. `stored`: the ids of the stored turns, by "words" and "exchange"; empty off the record.
+    `citations`: what it rests on in documents, checked by code."""
 
     text: str
     reason: str
@@ -35,6 +37,7 @@ class SayResult(msgspec.Struct, frozen=True):
     recalled: list[protocol.RecalledItem]
     stored: dict[str, str]
     usage: SayUsage
+    citations: tuple[protocol.CitationEntry, ...]
 
 
 _INTERRUPTED = 130
@@ -99,8 +102,15 @@ def _print_exchange(exchange: "Exchange", as_json: bool) -> int:
         return 1
     if as_json:
         show_json(_exchange_result(exchange, replied))
-    elif replied.explanation:
+        return _exit_code(replied)
+    for shown in citation_lines(replied.citations):
+        say(shown, "dim")
+    if replied.explanation:
         say(replied.explanation, "dim", err=True)
+    return _exit_code(replied)
+
+
+def _exit_code(replied: "protocol.Replied") -> int:
     return {"cancelled": _INTERRUPTED, "failed": 69}.get(replied.reason, 0)
 
 
@@ -113,4 +123,5 @@ def _exchange_result(exchange: "Exchange", replied: "protocol.Replied") -> "SayR
         recalled=list(exchange.recalled),
         stored=exchange.stored,
         usage=copy_fields(SayUsage, replied),
+        citations=replied.citations,
     )

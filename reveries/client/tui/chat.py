@@ -251,8 +251,8 @@ class Chat(VerticalScroll):
             return OwnerTurn(turn.text, turn.said_at, speaker=self._owner)
         speaker = turn.speaker or self._mind
         if not as_markdown:
-            return PastReply(speaker, turn.said_at, turn.text, is_partial=turn.is_partial)
-        reply = ReplyWidget(speaker, turn.said_at, turn.text)
+            return PastReply(speaker, turn.said_at, turn.text, is_partial=turn.is_partial, citations=turn.citations)
+        reply = ReplyWidget(speaker, turn.said_at, turn.text, turn.citations)
         if turn.is_partial:
             reply.call_after_refresh(reply.end_with, "It was cut off here.")
         return reply

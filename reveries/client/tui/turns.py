@@ -1,6 +1,7 @@
 """The widgets of turns: messages of the owner, and replies that grow as they stream."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from textual.app import ComposeResult
@@ -8,8 +9,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from reveries.client.citation_lines import citation_lines
 from reveries.client.wording import clock_time
-from reveries.protocol import Replied
+from reveries.protocol import CitationEntry, Replied
 from reveries.safe_text import PlainStream, one_line, plain
 
 if TYPE_CHECKING:
@@ -88,18 +90,22 @@ class OwnerTurn(TurnText):
 
 
 class PastReply(TurnText):
-    """An old reply, shown as Markdown source because laying it out takes long."""
+    """An old reply, shown as Markdown source because laying it out takes long, with what it rests on in documents."""
 
-    def __init__(self, mind: str, said_at: float, text: str, *, is_partial: bool) -> None:
+    def __init__(
+        self, mind: str, said_at: float, text: str, *, is_partial: bool, citations: Sequence[CitationEntry] = ()
+    ) -> None:
         note = "cut off" if is_partial else ""
+        text = "\n".join((text, *citation_lines(citations)))
         super().__init__(text, said_at, speaker=mind, colour="$accent", note=note, classes="past reply")
 
 
 class ReplyWidget(Vertical):
     """A reply of the mind: grows while it streams, and is settled when complete."""
 
-    def __init__(self, mind: str, said_at: float, text: str = "") -> None:
+    def __init__(self, mind: str, said_at: float, text: str = "", citations: Sequence[CitationEntry] = ()) -> None:
         super().__init__(classes="turn reply")
+        self._citations = citations
         self._mind = mind
         self._said_at = said_at
         self._text = plain(text)
@@ -122,6 +128,7 @@ class ReplyWidget(Vertical):
         yield Static(_turn_head(self._mind, self._said_at), classes="head", markup=False)
         yield self._document()
         yield Static("", classes="tail hidden", markup=False)
+        yield Static("", classes="cited hidden", markup=False)
         yield Static("", classes="ending hidden", markup=False)
 
     def _document(self) -> "SafeMarkdown":
@@ -130,6 +137,9 @@ class ReplyWidget(Vertical):
 
         self._markdown = SafeMarkdown(self._text)
         return self._markdown
+
+    def on_mount(self) -> None:
+        self.show_citations(self._citations)
 
     def start_waiting(self) -> None:
         """Show that a reply is coming, until its first piece arrives."""
@@ -150,8 +160,16 @@ class ReplyWidget(Vertical):
         whole = plain(replied.text)
         if self._tail or (whole.strip() and whole.strip() != self._text.strip()):
             await self._show_whole(whole or self._text)
+        self.show_citations(replied.citations)
         if replied.reason != "stop":
             self.end_with(replied.explanation or _ENDINGS.get(replied.reason, replied.reason))
+
+    def show_citations(self, citations: Sequence[CitationEntry]) -> None:
+        """Show below the reply what it rests on in documents."""
+        if citations:
+            cited = self.query_one(".cited", Static)
+            cited.update(Content("\n".join(citation_lines(citations))))
+            cited.remove_class("hidden")
 
     async def interrupt(self, why: str) -> None:
         """End the reply as it is, with a reason."""

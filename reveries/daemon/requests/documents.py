@@ -7,9 +7,10 @@ from typing import Final
 
 from reveries import protocol
 from reveries.daemon.mind import Mind
+from reveries.daemon.requests.frames import pointer_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import DocumentError, DocumentFault, NotFoundError, UsageError
-from reveries.knowledge.pages import Page, Pointer, read_pages, read_pointers
+from reveries.knowledge.pages import Page, read_pages, read_pointers
 from reveries.projects.document_library import DocumentStanding, count_pending
 from reveries.projects.model import Project
 from reveries.safe_text import one_line, plain
@@ -188,26 +189,6 @@ def page_entry(page: Page, *, with_text: bool) -> protocol.PageEntry:
         text=plain(page.text) if with_text else "",
         outline=plain(page.outline),
         cross_references=_lines(page.cross_references),
-    )
-
-
-def pointer_entry(pointer: Pointer, document: str, number: int) -> protocol.PointerEntry:
-    """Convert a pointer to its frame part."""
-    return protocol.PointerEntry(
-        pointer_id=pointer.id,
-        short_id=f"d{number}.p{pointer.page_number}.b{pointer.position}",
-        document=one_line(document, _NAME_CHARS),
-        page_number=pointer.page_number,
-        page_label=one_line(pointer.shown_label, _NAME_CHARS),
-        kind=pointer.kind,
-        title=one_line(pointer.title, _NAME_CHARS),
-        text=plain(pointer.text),
-        boxes=[
-            protocol.PlaceBox(placed.page, placed.box.x, placed.box.y, placed.box.width, placed.box.height)
-            for placed in pointer.boxes
-        ],
-        cross_references=_lines(pointer.cross_references),
-        is_tainted=bool(pointer.foreign_sources),
     )
 
 

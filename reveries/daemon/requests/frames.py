@@ -1,22 +1,73 @@
 """Frame parts that several requests share. Pure; every text that a person may see is sanitised here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
 from reveries import protocol
 from reveries.daemon.talk.prompt_memories import PromptMemory
+from reveries.knowledge.citations import Citation
+from reveries.knowledge.pages import Pointer
+from reveries.knowledge.reading.layout import PlacedBox
 from reveries.memory.model import Recall, Turn
 from reveries.memory.views.episodes import best_quote, said_turn
 from reveries.safe_text import one_line, plain
 
+_NAME_CHARS = 200
+_QUOTE_CHARS = 400
 ROOM_CHARS = 700_000
 """A character has at most 4 bytes in UTF-8, so this fits into a frame of 4 MiB with the rest of it."""
 
 
-def said_turns(turns: Sequence[Turn]) -> list[protocol.SaidTurn]:
-    """Convert stored turns for one frame; texts that are too long are cut, with a note."""
-    return cut_turns([said_turn(turn) for turn in turns])
+def said_turns(
+    turns: Sequence[Turn], cited: Mapping[str, Sequence[Citation]] = MappingProxyType({})
+) -> list[protocol.SaidTurn]:
+    """Convert stored turns, with what they cite, for one frame; texts that are too long are cut, with a note."""
+    return cut_turns(
+        [msgspec.structs.replace(said_turn(turn), citations=citation_entries(cited.get(turn.id, ()))) for turn in turns]
+    )
+
+
+def citation_entries(citations: Sequence[Citation]) -> tuple[protocol.CitationEntry, ...]:
+    """Convert what a reply rests on in documents."""
+    return tuple(
+        protocol.copy_fields(
+            protocol.CitationEntry,
+            citation,
+            pointer_id=citation.pointer_id or "",
+            document=one_line(citation.document, _NAME_CHARS),
+            page_label=one_line(citation.page_label or str(citation.page_number), _NAME_CHARS),
+            quote=one_line(citation.quote, _QUOTE_CHARS),
+            boxes=place_boxes(citation.boxes),
+        )
+        for citation in citations
+    )
+
+
+def place_boxes(boxes: Sequence[PlacedBox]) -> list[protocol.PlaceBox]:
+    """Convert the places of a pointer."""
+    return [
+        protocol.PlaceBox(placed.page, placed.box.x, placed.box.y, placed.box.width, placed.box.height)
+        for placed in boxes
+    ]
+
+
+def pointer_entry(pointer: Pointer, document: str, number: int) -> protocol.PointerEntry:
+    """Convert a pointer to its frame part. `number`: the place of its document among those of its project."""
+    return protocol.PointerEntry(
+        pointer_id=pointer.id,
+        short_id=f"d{number}.p{pointer.page_number}.b{pointer.position}",
+        document=one_line(document, _NAME_CHARS),
+        page_number=pointer.page_number,
+        page_label=one_line(pointer.shown_label, _NAME_CHARS),
+        kind=pointer.kind,
+        title=one_line(pointer.title, _NAME_CHARS),
+        text=plain(pointer.text),
+        boxes=place_boxes(pointer.boxes),
+        cross_references=[one_line(text, _NAME_CHARS) for text in pointer.cross_references],
+        is_tainted=bool(pointer.foreign_sources),
+    )
 
 
 def cut_turns(turns: Sequence[protocol.SaidTurn]) -> list[protocol.SaidTurn]:

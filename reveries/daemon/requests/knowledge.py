@@ -4,6 +4,7 @@ import asyncio
 from datetime import date
 
 from reveries import protocol
+from reveries.daemon.requests.frames import pointer_entry
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.knowledge.facts.questions import is_question
@@ -21,6 +22,7 @@ from reveries.safe_text import one_line, plain
 _TEXT_CHARS = 160
 _LINE_CHARS = 2000
 _LISTED = 5
+_MOST_PLACES = 5
 _NOT_KEPT = "Where the work stood on that day is not kept."
 
 
@@ -47,6 +49,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         is_past = 0.0 < request.until < now
         message = _NOT_KEPT if is_past else describe_work(await read_state(store, project.id))
     notes = await _answer_from_notes(store, project, request, answered)
+    places, looked_at = await _find_places(call, project, request)
     titles = {match.chunk.id: match.chunk for match in answered.found}
     central = await store.knowledge.search.centralities(project.id, titles)
     return protocol.Chunks(
@@ -60,7 +63,24 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         relations=tuple(_followed_relations(answered)),
         verdict=notes.verdict.value if notes is not None else "",
         answers=tuple(note_answer_entry(answer) for answer in notes.answers) if notes is not None else (),
+        places=tuple(places),
+        looked_at=tuple(looked_at),
     )
+
+
+async def _find_places(
+    call: Call, project: Project, request: protocol.AskChunks
+) -> tuple[list[protocol.PointerEntry], list[str]]:
+    """Return the places in the project's documents that fit, and the documents that were looked at. Of an earlier day
+    none are kept."""
+    documents = [item.name for item in await call.mind.knowledge.documents(project.id) if item.is_read_by_page]
+    if request.until or not documents:
+        return [], []
+    found = await call.mind.knowledge.places.find(project.id, request.query, _MOST_PLACES)
+    entries = [
+        pointer_entry(item.pointer, item.document.name, item.document_number) for item in found if item.is_related
+    ]
+    return entries, [one_line(name, _TEXT_CHARS) for name in documents]
 
 
 async def _answer_from_notes(

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from reveries import protocol
 from reveries.daemon.notices import attach_notices
 from reveries.daemon.requests.clients import named_conversation
-from reveries.daemon.requests.frames import recalled_frame, said_turns
+from reveries.daemon.requests.frames import citation_entries, recalled_frame, said_turns
 from reveries.daemon.requests.registry import Call, handles
 from reveries.daemon.server import Session
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.daemon.talk.reply_generation import ReplyStop
 from reveries.daemon.talk.turn import TurnResult
 from reveries.errors import DiskFullError
+from reveries.knowledge.citation_store import read_citations
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall
 from reveries.memory.past_talk import FoundConversation
@@ -38,7 +39,7 @@ async def attach_client(call: Call, request: protocol.Attach) -> None:
                 request_id=request.request_id,
                 conversation_id=conversation.conversation_id,
                 began_at=conversation.began_at,
-                turns=said_turns(turns),
+                turns=said_turns(turns, await read_citations(mind.database, [turn.id for turn in turns])),
                 earlier_count=turns[0].position if turns else 0,
                 notices=await attach_notices(mind),
                 conversation=named_conversation(conversation),
@@ -96,7 +97,8 @@ async def show_turns(call: Call, request: protocol.AskTurns) -> protocol.Turns:
     past, wanted = call.mind.memory.past_talk, request.conversation_id
     name = await past.resolve_id(wanted) if wanted else call.mind.conversation.conversation_id
     turns = await past.turns(name, request.before, request.limit)
-    return protocol.Turns(request.request_id, name, said_turns(turns), turns[0].position if turns else 0)
+    said = said_turns(turns, await read_citations(call.mind.database, [turn.id for turn in turns]))
+    return protocol.Turns(request.request_id, name, said, turns[0].position if turns else 0)
 
 
 @handles(protocol.AskPastWords)
@@ -164,6 +166,7 @@ def _replied_frame(request_id: int, result: TurnResult, model: str) -> protocol.
         completion_tokens=usage.completion_tokens,
         first_token_seconds=result.first_token_seconds,
         seconds=result.seconds,
+        citations=citation_entries(result.citations),
     )
 
 

@@ -84,8 +84,9 @@ def choose_untold(recall: Recall, standing: StandingText, now: float) -> list[Pr
 
 
 def drop_told(notes: Sequence[PromptMemory], standing: StandingText) -> list[PromptMemory]:
-    """Return the notes on a project of which not every word stands in the prompt. `standing` then has them, too."""
-    untold = [note for note in notes if not standing.text.has_whole(note.line)]
+    """Return the notes on a project of which not every word stands in the prompt, and the places in documents, which
+    are offered to be cited each time. `standing` then has them, too."""
+    untold = [note for note in notes if note.place is not None or not standing.text.has_whole(note.line)]
     for note in untold:
         standing.text.add(note.line)
     return untold

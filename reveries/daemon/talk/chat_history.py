@@ -4,12 +4,13 @@ model's context."""
 import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from reveries import gates
 from reveries.daemon.talk.chat_context import PreparedTurn, SentExchange, TalkForm, shown_turn_ids
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ModelError
+from reveries.knowledge.citations import OfferedPlace
 from reveries.llm.base import ChatMessage, ChatModel
 from reveries.llm.tokens import estimate_tokens
 from reveries.memory.memory import Memory
@@ -38,6 +39,8 @@ class TalkState:
     began_at: float
     summary: str = ""
     exchanges: tuple[SentExchange, ...] = ()
+    offered: dict[str, OfferedPlace] = field(default_factory=dict)
+    """The places in documents that its prompts offered, by their short ids."""
 
     @property
     def shown_turn_ids(self) -> frozenset[str]:

@@ -157,6 +157,7 @@ class Conversation:
     def forget_context(self) -> None:
         """Drop the history from the prompt context until it is reloaded from the database (see `locked`)."""
         self.turns.state.exchanges, self.turns.state.summary, self.last_turns = (), "", LastTurns()
+        self.turns.state.offered.clear()
         self.turns.forget_read()
 
     async def _load_conversation(self, opened: OpenConversation, *, is_chosen: bool = False) -> None:

@@ -9,19 +9,22 @@ words.
 import asyncio
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
 from reveries.daemon.talk.code_replies import CodeReply
+from reveries.daemon.talk.document_notes import MOST_PLACES, nothing_note, place_notes
 from reveries.daemon.talk.personal_questions import QUESTION_MARKS
 from reveries.daemon.talk.project_status import ProjectStatus
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.errors import ReveriesError, StorageLostError
+from reveries.knowledge.facts.questions import is_question
 from reveries.knowledge.model import Chunk
 from reveries.knowledge.project_knowledge import ProjectKnowledge
+from reveries.llm.tier import Tier
 from reveries.projects.model import AgentState, Project
 from reveries.projects.presentation import (
     Presentation,
@@ -53,8 +56,16 @@ _SECONDS: Final = 3.0
 class ProjectTalk:
     """Builds notes on the project that the owner's words mention."""
 
-    def __init__(self, store: ProjectStore, knowledge: ProjectKnowledge, *, most_seconds: float = _SECONDS) -> None:
-        """What is not looked up within `most_seconds` is left out."""
+    def __init__(
+        self,
+        store: ProjectStore,
+        knowledge: ProjectKnowledge,
+        *,
+        tier: Callable[[], Tier] = lambda: Tier.SMALL,
+        most_seconds: float = _SECONDS,
+    ) -> None:
+        """`tier`: of the model that talks. What is not looked up within `most_seconds` is left out."""
+        self._tier = tier
         self._store = store
         self._knowledge = knowledge
         self._most_seconds = most_seconds
@@ -109,6 +120,8 @@ class ProjectTalk:
             notes = status_note(project, tell_briefly(standing), state_chars)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._most_seconds):
+                # Above what else is known: what a document says is asked for more often than how a project stands.
+                notes = [*await self._document_notes(project, words, room_chars), *notes]
                 notes += await self._asked_notes(state, words, room_chars // 2)
                 notes += await self._chunk_notes(project, words)
         return fit_notes(notes, room_chars)
@@ -148,6 +161,19 @@ class ProjectTalk:
         # The reason why something holds no more may quote any task that leads to it.
         tasks = [task] if holds else state.tasks
         return told, [one.foreign_sources for one in (*tasks, *bases)]
+
+    async def _document_notes(self, project: Project, words: str, room_chars: int) -> list[PromptMemory]:
+        """Return the places in the project's documents that fit the words, or that a question finds nothing there."""
+        documents = [item.name for item in await self._knowledge.documents(project.id) if item.is_read_by_page]
+        if not documents:
+            return []
+        found = await self._knowledge.places.find(project.id, words, MOST_PLACES)
+        related = [item for item in found if item.is_related]
+        if related:
+            places = await self._knowledge.places.offer(related)
+            share = room_chars * 3 // 4
+            return place_notes(project, places, share, self._tier())
+        return [nothing_note(project, documents)] if is_question(words) else []
 
     async def _chunk_notes(self, project: Project, words: str) -> list[PromptMemory]:
         found = await self._knowledge.search.hybrid(project.id, words, _MOST_CHUNKS, is_counted=False)

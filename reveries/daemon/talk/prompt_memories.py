@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from reveries.index.terms import words_of
+from reveries.knowledge.citations import OfferedPlace
 from reveries.llm.base import ChatMessage
 from reveries.memory.model import Origin, RankedTurn, Recall, RecalledEpisode, Replacement, Turn
 from reveries.memory.recall.times_in_recall import MENTIONING
@@ -58,6 +59,10 @@ class PromptMemory:
     """Whether `quote` is the owner's words."""
     is_tainted: bool = False
     """For a note on a project, whether untrusted text influenced it."""
+    place: OfferedPlace | None = None
+    """The place in a document that it offers to be cited."""
+    looked_at: str = ""
+    """The documents in which nothing fits the words, in words; empty for any other note."""
 
 
 def is_about_memory(recall: Recall) -> bool:

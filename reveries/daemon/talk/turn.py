@@ -27,6 +27,7 @@ from reveries.daemon.talk.chat_context import (
     system_message,
 )
 from reveries.daemon.talk.chat_history import TalkState, TokenCounts, fold_to_fit, sent_exchange
+from reveries.daemon.talk.document_notes import cite_reply
 from reveries.daemon.talk.last_turns import LastTurn
 from reveries.daemon.talk.personal_answers import checked_model
 from reveries.daemon.talk.plain_talk import PlainTalk
@@ -42,6 +43,7 @@ from reveries.daemon.talk.reply_generation import (
 from reveries.daemon.talk.turn_records import ConversationHost, OffRecord, OnRecord
 from reveries.db.failpoints import HangPlace, may_hang
 from reveries.gates import Gate, inherits_taint
+from reveries.knowledge.citations import Citation
 from reveries.llm.base import ChatMessage, ChatModel, Prompt, Role
 from reveries.llm.prices import price_of
 from reveries.llm.reply_length import reply_tokens_for
@@ -57,6 +59,8 @@ TALK_FORMS: Final[Mapping[Tier, TalkForm]] = {
     Tier.CAPABLE: CapableTalk(),
 }
 _SAFETY_TOKENS = 64
+_MOST_OFFERED = 100
+"""Places in documents that may still be cited in a conversation."""
 _TEMPERATURE = 0.3
 """Tried on the default model: at a higher temperature it slips into the owner's first person."""
 
@@ -71,6 +75,8 @@ class TurnResult:
     draft: ReplyDraft
     first_token_seconds: float
     seconds: float
+    citations: Sequence[Citation] = ()
+    """What the reply rests on in documents."""
 
 
 class ForgetRead(Protocol):
@@ -122,13 +128,23 @@ class TurnPipeline:
             model = await checked_model(self.model, self.memory, words, prepared, self.state.exchanges)
         draft, is_quoting_foreign = await self._reply(words, record, model, prompt, events, stop)
         is_tainted = is_tainted or is_quoting_foreign
-        reply_turn = await record.store_reply(recall, draft, prompt, is_tainted=is_tainted)
+        citations = self._cite(words, draft, prepared)
+        reply_turn = await record.store_reply(recall, draft, prompt, citations, is_tainted=is_tainted)
         if record.owner_turn is not None and reply_turn is not None:
             last = sent_exchange(prepared, record.owner_turn, reply_turn)
             self.state.exchanges = (*self.state.exchanges, *await self.tokens.recount([last]))
         ended = self.clock.monotonic()
         first_token_at = ended if draft.first_token_at is None else draft.first_token_at
-        return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began)
+        return TurnResult(record.owner_turn, reply_turn, draft, first_token_at - began, ended - began, citations)
+
+    def _cite(self, words: str, draft: ReplyDraft, prepared: PreparedTurn) -> list[Citation]:
+        """Return what the reply rests on in documents, and remember what was offered for the turns to come."""
+        memories, offered = prepared.memories, self.state.offered
+        citations = cite_reply(words, draft.text, memories, offered, self.tier()) if draft.verdict is None else []
+        offered |= {memory.place.short_id: memory.place for memory in memories if memory.place is not None}
+        for short_id in list(offered)[:-_MOST_OFFERED]:
+            del offered[short_id]
+        return citations
 
     async def _reply(
         self, words: str, record: OnRecord | OffRecord, model: ReplyModel, prompt: Prompt, events: TurnEvents,

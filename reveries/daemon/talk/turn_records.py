@@ -10,9 +10,13 @@ from reveries.daemon.talk.code_replies import CodeReply
 from reveries.daemon.talk.last_turns import LastTurns
 from reveries.daemon.talk.prompt_memories import PromptMemory
 from reveries.daemon.talk.reply_generation import ReplyDraft, TurnEvents
+from reveries.db.database import Transaction
 from reveries.db.failpoints import Step, reach_step
 from reveries.errors import ReveriesError, StorageLostError
+from reveries.knowledge.citation_store import put_citations
+from reveries.knowledge.citations import Citation
 from reveries.llm.base import Prompt
+from reveries.memory.conversations import RecordedExchange
 from reveries.memory.memory import Memory
 from reveries.memory.model import Recall, RecallContext, Turn
 from reveries.safety.verdict import Verdict
@@ -121,9 +125,21 @@ class OnRecord:
         return await self.host.propose_wish(words)
 
     async def store_reply(
-        self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool
+        self,
+        recall: Recall | None,
+        draft: ReplyDraft,
+        prompt: Prompt,
+        citations: Sequence[Citation],
+        *,
+        is_tainted: bool,
     ) -> Turn | None:
-        """Store the exchange and the reinforcement of `recall`; return the reply's turn, None for an empty reply."""
+        """Store the exchange with what it cites, and the reinforcement of `recall`; return the reply's turn, None for
+        an empty reply."""
+
+        async def put_cited(transaction: Transaction, exchange: RecordedExchange) -> None:
+            if exchange.reply is not None:
+                await put_citations(transaction, exchange.reply.id, citations)
+
         if draft.verdict is not None:
             await self.host.reply_tripped(draft.verdict, draft.text)
         reach_step(Step.REPLY_SAID)
@@ -135,6 +151,7 @@ class OnRecord:
             is_stopped=draft.verdict is not None,
             shown=tuple(message.text for message in prompt.messages),
             is_tainted=is_tainted,
+            also=put_cited if citations else None,
         )
         if exchange.reply is not None:
             reach_step(Step.EXCHANGE_STORED)
@@ -177,5 +194,13 @@ class OffRecord:
     async def propose_wish(self, words: str) -> None:
         """Do nothing."""
 
-    async def store_reply(self, recall: Recall | None, draft: ReplyDraft, prompt: Prompt, *, is_tainted: bool) -> None:
+    async def store_reply(
+        self,
+        recall: Recall | None,
+        draft: ReplyDraft,
+        prompt: Prompt,
+        citations: Sequence[Citation],
+        *,
+        is_tainted: bool,
+    ) -> None:
         """Do nothing."""

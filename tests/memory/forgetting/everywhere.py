@@ -412,6 +412,7 @@ NO_WORDS: Final = {
     ),
     "steps.sha256": "a hash of a whole file or of all that a command said",
     "turns.echoes": "numbers: where a repetition begins and ends",
+    "citations.short_id": "numbers: of a document, a page and a place on it",
     "citations.boxes": "numbers: where a box lies on a page",
     "erasures.hash_key": "random",
     "erasures.counts": "how many rows of what kind went, by our names of the kinds",
@@ -492,8 +493,9 @@ INSERT INTO chunks (id, project_id, content, type, confidence, source, created_a
     VALUES ('c1', 'p1', 'The {SAID} is blue.', 'insight', 'inferred', 'deduction', 0, 0, randomblob(16), 'x1');
 INSERT INTO pointers VALUES ('c1', 'x1p1', 1, 'paragraph', '', '[]');
 INSERT INTO pointer_boxes VALUES ('c1', 1, 1, 0.1, 0.1, 0.8, 0.1);
-INSERT INTO citations (turn_id, position, pointer_id, state, made_by, document, page_number, page_label, quote)
-    SELECT id, 1, 'c1', 'on_page', 'rules', 'boat.md', 1, '', 'The {SAID} is blue.' FROM turns LIMIT 1;
+INSERT INTO citations (turn_id, position, pointer_id, short_id, state, made_by, document, page_number, page_label,
+    quote)
+    SELECT id, 1, 'c1', 'd1.p1.b1', 'on_page', 'rules', 'boat.md', 1, '', 'The {SAID} is blue.' FROM turns LIMIT 1;
 INSERT INTO chunk_vectors VALUES ('c1', 'm', randomblob(256));
 INSERT INTO chunks (id, project_id, content, type, confidence, source, created_at, last_accessed_at, checksum)
     SELECT letter, 'p1', letter, 'insight', 'inferred', 'deduction', 0, 0, randomblob(16)

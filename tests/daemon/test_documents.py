@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from reveries import protocol
+from reveries.client.features.knowledge import know_page
 from reveries.config import Home
 from reveries.daemon.mind import Mind
 from reveries.errors import DocumentError, NotFoundError
+from reveries.llm.base import Role
+from reveries.llm.tier import Tier
+from tests.client.test_looking_pages import text_of
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_project_work import QUIET, worker
@@ -118,3 +122,63 @@ async def test_an_error_of_ours_ends_no_other_occupation_and_the_document_is_giv
             await reading.life.clock.advance(61)
         [entry] = (await ask(reading.mind, protocol.AskDocuments(1, NAME), protocol.Documents)).documents
         assert (entry.reading, entry.failure) == ("failed", "crashed")
+
+
+async def asked(reading: Reading, words: str, reply: str) -> tuple[protocol.Replied, str]:
+    """Say something that the model answers with `reply`; returns the end of the turn, and the prompt."""
+    reading.life.model.add(reply)
+    replied = await ask(reading.mind, protocol.Say(1, words), protocol.Replied)
+    prompt = next(one for one in reversed(reading.life.model.prompts) if one.role is Role.CONVERSATION)
+    return replied, "\n".join(message.text for message in prompt.messages)
+
+
+@pytest.mark.requirement("F1")
+async def test_a_capable_model_is_offered_places_and_what_it_cites_is_checked_stored_and_shown_after_a_reload(
+    home: Home, tmp_path: Path
+) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        reply = "It carries “2.5 kN/m2 of snow” [d1.p1.b1]. Doors are green [d1.p2.b9]. It holds 99 people [d1.p1.b2]."
+        replied, prompt = await asked(reading, "How much snow does the canopy of Canopy carry?", reply)
+        assert "d1.p1.b1, plans.pdf, page 1: somebody else wrote: Roof: The canopy carries 2.5 kN/m2 of snow." in prompt
+        states = {one.short_id: one.state for one in replied.citations}
+        assert states == {"d1.p1.b1": "on_page", "d1.p2.b9": "not_offered", "d1.p1.b2": "not_on_page"}
+        link = replied.citations[0]
+        assert (link.document, link.page_number, link.quote) == ("plans.pdf", 1, "2.5 kN/m2 of snow")
+        assert [box.page for box in link.boxes] == [1]
+        turns = await ask(reading.mind, protocol.AskTurns(1), protocol.Turns)
+        assert turns.turns[-1].citations == replied.citations
+
+
+async def test_for_a_small_model_the_place_is_found_and_quoted_by_code(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        reading.mind.conversation.turns.tier = lambda: Tier.SMALL
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        replied, _ = await asked(reading, "How much snow does the canopy of Canopy carry?", "It carries a lot.")
+        [found] = replied.citations
+        assert (found.state, found.made_by, found.quote) == (
+            "on_page", "rules", "The canopy carries 2.5 kN/m2 of snow.",
+        )  # fmt: skip
+
+
+async def test_what_no_document_says_is_said_not_to_be_there(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        replied, prompt = await asked(reading, "Canopy: who was mayor of Lisbon?", "The documents do not say it.")
+        assert "nothing fits these words: plans.pdf" in prompt
+        assert [(one.state, one.document) for one in replied.citations] == [("not_in_documents", "plans.pdf")]
+
+
+async def test_knowledge_shows_places_and_says_what_it_looked_at(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        known = await ask(reading.mind, protocol.AskChunks(1, NAME, "What opens outward?"), protocol.Chunks)
+        assert [place.short_id for place in known.places] == ["d1.p2.b1"]
+        assert "d1.p2.b1" in text_of(know_page(known))
+        unknown = await ask(reading.mind, protocol.AskChunks(1, NAME, "Who was mayor of Lisbon?"), protocol.Chunks)
+        assert (unknown.places, unknown.looked_at) == ((), ("plans.pdf",))
+        assert "Not in these documents: looked at plans.pdf" in text_of(know_page(unknown))

@@ -10,7 +10,7 @@ from reveries.client.past.dated_lines import DATED_LINES
 from reveries.client.past.instagram import INSTAGRAM_EXPORT
 from reveries.client.past.json_lines import JSON_LINES
 from reveries.client.past.open_webui import OPEN_WEBUI_EXPORT
-from reveries.client.past.parsed import Document, ParsedFile, ReadChoices, Reader
+from reveries.client.past.parsed import Document, ParsedFile, PastConversation, PastMessage, ReadChoices, Reader
 from reveries.client.past.signal_messages import SIGNAL_MESSAGES
 from reveries.client.past.source_file import load_documents, refuse
 from reveries.client.past.telegram import TELEGRAM_EXPORT
@@ -28,6 +28,10 @@ READERS: Final[tuple[Reader, ...]] = (
     TRANSCRIPT,
 )
 """The stricter before the more general: the first that fits is taken."""
+_EARLIEST: Final = -30_610_224_000.0
+"""The year 1000, in unix seconds: a time in a zone may lie before all that a clock can tell."""
+_AHEAD_SECONDS: Final = 2 * 86_400.0
+"""A clock that is wrong, and zones: more than this ahead is no past talk."""
 
 
 def read_past_file(file: Path, choices: ReadChoices) -> ParsedFile:
@@ -37,6 +41,7 @@ def read_past_file(file: Path, choices: ReadChoices) -> ParsedFile:
     parsed = read_documents(documents, choices)
     if parsed is None:
         raise refuse(file, _why_none_fits(documents))
+    _drop_impossible_times(parsed, choices.now)
     if not parsed.message_count:
         raise refuse(file, f"{parsed.form}: {parsed.unread[0]}" if parsed.unread else f"this {parsed.form} has no text")
     return parsed
@@ -49,6 +54,23 @@ def read_documents(documents: Sequence[Document], choices: ReadChoices) -> Parse
         if fitting := [document for document in documents if reader.fits(document)]:
             return reader.read(fitting, choices)
     return None
+
+
+def _drop_impossible_times(parsed: ParsedFile, now: float) -> None:
+    """Take out the messages of a time that no memory can be of, and name them as not read: a slip of the year."""
+    for place, conversation in enumerate(parsed.conversations):
+        parsed.unread += [
+            f"a message of {message.sender or 'yours'} ({message.text[:40]!r}): its time is "
+            + ("in the future" if message.said_at > now else "before the year 1000")
+            for message in conversation.messages
+            if not _has_possible_time(message, now)
+        ]
+        kept = [message for message in conversation.messages if _has_possible_time(message, now)]
+        parsed.conversations[place] = PastConversation(conversation.title, kept)
+
+
+def _has_possible_time(message: PastMessage, now: float) -> bool:
+    return _EARLIEST <= message.said_at <= now + _AHEAD_SECONDS
 
 
 def _why_none_fits(documents: Sequence[Document]) -> str:

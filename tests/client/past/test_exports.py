@@ -425,3 +425,13 @@ def test_entries_may_stand_in_a_list(tmp_path: Path) -> None:
     parsed = read_past_file(write_file(tmp_path, "talk.json", json.dumps(entries)), CHOICES)
     assert [message.text for message in iterate_messages(parsed)] == ["Good morning"]
     assert parsed.unread == ['entry 2: "time" is missing']
+
+
+@pytest.mark.parametrize("written", ["2199-01-01T10:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_message_of_a_time_that_cannot_be_is_named_and_not_stored(tmp_path: Path, written: str) -> None:
+    """Such a time ended every later look at it in an error."""
+    entries = [{"time": at, "speaker": "Ada", "text": at} for at in (written, "1955-03-04T14:02:00")]
+    parsed = read_past_file(write_file(tmp_path, "talk.json", json.dumps(entries)), CHOICES)
+    assert [message.text for message in iterate_messages(parsed)] == ["1955-03-04T14:02:00"]
+    [unread] = parsed.unread
+    assert unread.startswith("a message of Ada")

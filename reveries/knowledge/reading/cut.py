@@ -23,8 +23,10 @@ from reveries.knowledge.reading.text_page import cut_text_page
 _NEIGHBOURS: Final = 2
 _OUTLINE_LINES: Final = 40
 _FEWEST_CUT: Final = 2
+_NARROW_PAGE: Final = 900.0
 _BESIDE_SHARE: Final = 0.2
-_BESIDE_POINTS: Final = 130.0
+_BESIDE_POINTS: Final = 40.0
+"""On a page of a book a table is all that its rows hold; on a large sheet there is more to its sides."""
 _FEW_CHARACTERS: Final = 200
 _PICTURE_PAGE_SHARE: Final = 0.4
 _UNREADABLE_SHARE: Final = 0.2
@@ -80,9 +82,10 @@ def _prepare(content: PageContent) -> _Prepared:
 def _cuts_words(grid: Grid, page: PageContent) -> bool:
     """Whether words stand across its sides, or rows go on beside them: shading and ornament, not a table's border."""
     place, sides = grid.place, (grid.place.left, grid.place.right)
-    rows = [word for word in page.words if place.top <= (word.top + word.bottom) / 2 <= place.bottom]
+    upright = (word for word in page.words if word.angle == 0)
+    rows = [word for word in upright if place.top <= (word.top + word.bottom) / 2 <= place.bottom]
     cut = sum(word.left < side - 1 and word.right > side + 1 for word in rows for side in sides)
-    reach = min(_BESIDE_SHARE * page.width, _BESIDE_POINTS)
+    reach = _BESIDE_SHARE * page.width if page.width < _NARROW_PAGE else _BESIDE_POINTS
     beside = sum(0 <= place.left - word.right < reach or 0 <= word.left - place.right < reach for word in rows)
     return cut >= _FEWEST_CUT or (beside > _FEWEST_CUT and 2 * beside > len(grid.rows))
 

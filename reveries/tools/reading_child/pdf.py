@@ -20,8 +20,12 @@ _MOST_OBJECTS: Final = 80_000
 _MOST_DRAWINGS: Final = 40_000
 _MOST_CHARACTERS: Final = 400_000
 _MOST_DEPTH: Final = 3
+_LETTER: Final = (612.0, 792.0)
 _MOST_PIXELS: Final = 40_000_000
 _SMALLEST_TYPE_POINTS: Final = 1.5
+_SMALLEST_FILL_POINTS: Final = 4.0
+"""In points of height: lower shapes are lines, and no ground to read on."""
+_DRAWN: Final = frozenset({api.FPDF_PAGEOBJ_PATH, api.FPDF_PAGEOBJ_IMAGE, api.FPDF_PAGEOBJ_SHADING})
 _SMALLEST_PICTURE_POINTS: Final = 4.0
 """In square points: some programs write hatches as thousands of images."""
 _BOLD_WEIGHT: Final = 600
@@ -86,7 +90,10 @@ class PdfFile:
 
     def read_page(self, number: int) -> PageContent:
         """Words, pictures and drawings of a page, counted from 1."""
-        page = self._document[number - 1]
+        try:
+            page = self._document[number - 1]
+        except pdfium.PdfiumError:  # This page alone is damaged.
+            return PageContent(number, *_LETTER, text_from=TextSource.NONE)
         try:
             frame = _frame_of(page)
             content = PageContent(number, frame.width, frame.height, frame.rotation)
@@ -168,29 +175,33 @@ class _Graphics:
 def _read_graphics(page: Any, frame: _Frame) -> _Graphics:
     graphics = _Graphics()
     bounds = [ctypes.c_float() for _ in range(4)]
-    channels = [ctypes.c_uint() for _ in range(4)]
     for item, kind, matrix in _walk_objects(page.raw):
-        if kind not in (api.FPDF_PAGEOBJ_PATH, api.FPDF_PAGEOBJ_IMAGE, api.FPDF_PAGEOBJ_SHADING):
-            continue
-        if not api.FPDFPageObj_GetBounds(item, *bounds):
+        if kind not in _DRAWN or not api.FPDFPageObj_GetBounds(item, *bounds):
             continue
         left, bottom, right, top = _apply(matrix, *(value.value for value in bounds))
         place = Rectangle(*frame.place(left, bottom, right, top))
         if place.right < 0 or place.bottom < 0 or place.left > frame.width or place.top > frame.height:
             continue
-        if kind == api.FPDF_PAGEOBJ_PATH:
-            if len(graphics.drawings) < _MOST_DRAWINGS:
-                graphics.drawings.append(place)
-            if place.height > 4 and api.FPDFPageObj_GetFillColor(item, *channels):
-                red, green, blue, alpha = (channel.value for channel in channels)
-                if alpha and min(red, green, blue) < _WHITE:
-                    graphics.filled.append(place)
-        elif kind == api.FPDF_PAGEOBJ_IMAGE:
+        if kind == api.FPDF_PAGEOBJ_IMAGE:
             if place.area > _SMALLEST_PICTURE_POINTS:
                 graphics.pictures.append(place)
         else:
-            graphics.filled.append(place)
+            _note_shape(graphics, item, kind, place)
     return graphics
+
+
+def _note_shape(graphics: _Graphics, item: Any, kind: int, place: Rectangle) -> None:
+    if kind == api.FPDF_PAGEOBJ_SHADING:
+        graphics.filled.append(place)
+        return
+    if len(graphics.drawings) < _MOST_DRAWINGS:
+        graphics.drawings.append(place)
+    if place.height <= _SMALLEST_FILL_POINTS:
+        return
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    has_fill = api.FPDFPageObj_GetFillColor(item, red, green, blue, alpha) and alpha.value
+    if has_fill and min(red.value, green.value, blue.value) < _WHITE:
+        graphics.filled.append(place)
 
 
 _Matrix = tuple[float, float, float, float, float, float]

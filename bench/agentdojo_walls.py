@@ -77,7 +77,7 @@ class Walls:
             self.sources.add(_SOURCE)
             return str(error or tool_result_to_str(result))
 
-        return Tool(name, "suite", "", reach_of(name), Given, run)
+        return Tool("", reach_of(name), name=name, server="suite", arguments=Given, run=run)
 
     async def _permit(self, call: CallFacts) -> Permit:
         return decide_call(call, self.grants)

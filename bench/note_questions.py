@@ -34,7 +34,7 @@ from reveries.projects import answer_evidence
 from reveries.projects.answer_evidence import Candidate, Clue, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
-from reveries.projects.note_answers import NoteAnswers, Verdict, answer_from_notes
+from reveries.projects.note_answers import NoteAnswers, NoteVerdict, answer_from_notes
 from tests.projects.test_facts_view import facts_of
 
 QUESTIONS: Final = Path(__file__).parents[1] / "tests/projects/note_questions.toml"
@@ -67,9 +67,11 @@ class Asked:
 
     def is_right(self, answers: NoteAnswers) -> bool:
         if not self.file:
-            return answers.verdict is not Verdict.SAID
+            return answers.verdict is not NoteVerdict.SAID
         first = answers.answers[0] if answers.answers else None
-        return answers.verdict is Verdict.SAID and first is not None and self.is_right_line(first.document, first.text)
+        return (
+            answers.verdict is NoteVerdict.SAID and first is not None and self.is_right_line(first.document, first.text)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests is not part of the p
 from work import open_bench
 
 from reveries.llm.tier import Tier
-from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewTask, TaskKind, TaskStatus
 from reveries.tools.sandbox import Sandbox, find_sandbox
 from reveries.tools.worker import FolderAccess, open_folder_worker
 from tests.projects.kit import finished, open_work, task_tools, tool_services

@@ -40,19 +40,19 @@ SOCKET_PATH_LIMIT_BYTES = 103
 _DRAFT = re.compile(r"draft(-\d+)?\.txt(\.\w+)?")
 
 
-class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _SettingsSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of config.toml: immutable; unknown keys are refused."""
 
 
-class OwnerSettings(_Section, frozen=True):
+class OwnerSettings(_SettingsSection, frozen=True):
     name: str
 
 
-class MindSettings(_Section, frozen=True):
+class MindSettings(_SettingsSection, frozen=True):
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
 
 
-class EmbeddedSettings(_Section, frozen=True):
+class EmbeddedSettings(_SettingsSection, frozen=True):
     model: Annotated[str, msgspec.Meta(min_length=1)]
     context_tokens: Annotated[int, msgspec.Meta(ge=0, le=1048576)]
     threads: Annotated[int, msgspec.Meta(ge=0, le=256)]
@@ -60,13 +60,13 @@ class EmbeddedSettings(_Section, frozen=True):
     unload_after_idle_minutes: Positive
 
 
-class OllamaSettings(_Section, frozen=True):
+class OllamaSettings(_SettingsSection, frozen=True):
     thinking: bool
     keep_alive_minutes: NotNegative
     context_tokens: Annotated[int, msgspec.Meta(ge=1024, le=1048576)]
 
 
-class LimitSettings(_Section, frozen=True):
+class LimitSettings(_SettingsSection, frozen=True):
     first_token_seconds: Positive
     idle_seconds: Positive
     total_seconds: Positive
@@ -74,13 +74,13 @@ class LimitSettings(_Section, frozen=True):
     reply_bytes: Annotated[int, msgspec.Meta(ge=1024)]
 
 
-class HostedLimitSettings(_Section, frozen=True):
+class HostedLimitSettings(_SettingsSection, frozen=True):
     first_token_seconds: Positive
     idle_seconds: Positive
     total_seconds: Positive
 
 
-class LlmSettings(_Section, frozen=True):
+class LlmSettings(_SettingsSection, frozen=True):
     provider: Provider
     conversation_model: str
     monologue_model: str
@@ -107,7 +107,7 @@ class LlmSettings(_Section, frozen=True):
     hosted_limits: HostedLimitSettings
 
 
-class RoleBudget(_Section, frozen=True):
+class RoleBudget(_SettingsSection, frozen=True):
     tokens_per_day: Annotated[int, msgspec.Meta(ge=0)]
     tokens_per_month: Annotated[int, msgspec.Meta(ge=0)]
     dollars_per_day: NotNegative
@@ -127,12 +127,12 @@ class BudgetSettings(RoleBudget, frozen=True):
     embedding: RoleBudget
 
 
-class ConversationSettings(_Section, frozen=True):
+class ConversationSettings(_SettingsSection, frozen=True):
     rest_minutes: Positive
     new_after_hours: Positive
 
 
-class MonologueSettings(_Section, frozen=True):
+class MonologueSettings(_SettingsSection, frozen=True):
     enabled: bool
     max_tokens_per_cycle: Count
     target_tokens_per_second: Positive
@@ -146,12 +146,12 @@ class MonologueSettings(_Section, frozen=True):
     notes_per_day: NotNegative
 
 
-class CalendarSettings(_Section, frozen=True):
+class CalendarSettings(_SettingsSection, frozen=True):
     path: str
     lead_minutes: NotNegative
 
 
-class MemorySettings(_Section, frozen=True):
+class MemorySettings(_SettingsSection, frozen=True):
     raw_retention_hours: NotNegative
     consolidation_interval_hours: Positive
     consolidation_volume: Count
@@ -168,7 +168,7 @@ class MemorySettings(_Section, frozen=True):
     ask_above_count: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class RecallSettings(_Section, frozen=True):
+class RecallSettings(_SettingsSection, frozen=True):
     seeds: Annotated[int, msgspec.Meta(ge=1, le=100)]
     max_hops: Annotated[int, msgspec.Meta(ge=0, le=8)]
     decay_per_hop: Fraction
@@ -177,7 +177,7 @@ class RecallSettings(_Section, frozen=True):
     date_order: Literal["auto", "day-month", "month-day"]
 
 
-class BreakerSettings(_Section, frozen=True):
+class BreakerSettings(_SettingsSection, frozen=True):
     enabled: bool
     distress_threshold: Fraction
     max_consecutive_distress: Count
@@ -186,12 +186,12 @@ class BreakerSettings(_Section, frozen=True):
     cool_down_seconds: Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 
 
-class CrisisSettings(_Section, frozen=True):
+class CrisisSettings(_SettingsSection, frozen=True):
     enabled: bool
     contacts: list[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]]
 
 
-class ProjectSettings(_Section, frozen=True):
+class ProjectSettings(_SettingsSection, frozen=True):
     enabled: bool
     most_tasks: Count
     rest_minutes: Positive
@@ -200,29 +200,29 @@ class ProjectSettings(_Section, frozen=True):
     task_minutes: Positive
 
 
-class WebSettings(_Section, frozen=True):
+class WebSettings(_SettingsSection, frozen=True):
     enabled: bool
     search_url: Annotated[str, msgspec.Meta(max_length=500)]
 
 
-class StorageSettings(_Section, frozen=True):
+class StorageSettings(_SettingsSection, frozen=True):
     db_path: str
     warn_below_free_megabytes: Annotated[int, msgspec.Meta(ge=0)]
     rest_below_free_megabytes: Annotated[int, msgspec.Meta(ge=0)]
     backups_most_share: Annotated[float, msgspec.Meta(ge=0.01, le=0.9)]
 
 
-class ClientSettings(_Section, frozen=True):
+class ClientSettings(_SettingsSection, frozen=True):
     theme: Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
     plain: bool
     keys: KeySettings
 
 
-class LogSettings(_Section, frozen=True):
+class LogSettings(_SettingsSection, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
 
 
-class Settings(_Section, frozen=True):
+class Settings(_SettingsSection, frozen=True):
     """All of config.toml, validated."""
 
     owner: OwnerSettings

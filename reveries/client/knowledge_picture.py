@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from reveries.client.picture_labels import count_columns, wrap_label
-from reveries.client.picture_layout import Bond, Box, Layout, arrange_boxes
+from reveries.client.picture_layout import Bond, LabelBox, Layout, arrange_boxes
 from reveries.client.wording import plural
 from reveries.protocol import RelationEntry
 from reveries.safe_text import one_line
@@ -55,9 +55,9 @@ def draw_knowledge_svg(title: str, relations: Sequence[RelationEntry]) -> str:
     )
 
 
-def _chunk_box(label: Sequence[str]) -> Box:
+def _chunk_box(label: Sequence[str]) -> LabelBox:
     widest = max((count_columns(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
-    return Box(max(40.0, widest / 2 + 8.0), _RADIUS + 8.0, _RADIUS + 14.0 + len(label) * _LINE_HEIGHT)
+    return LabelBox(max(40.0, widest / 2 + 8.0), _RADIUS + 8.0, _RADIUS + 14.0 + len(label) * _LINE_HEIGHT)
 
 
 def _draw_relation(relation: RelationEntry, layout: Layout, place: dict[str, int]) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from reveries.client.picture_labels import count_columns, wrap_label
-from reveries.client.picture_layout import Bond, Box, arrange_boxes, spanning_bonds
+from reveries.client.picture_layout import Bond, LabelBox, arrange_boxes, spanning_bonds
 from reveries.client.wording import plural
 from reveries.errors import InputFileError
 from reveries.own_files import is_foreign_link
@@ -271,10 +271,10 @@ def _node_radius(node: GraphNode) -> float:
     return 6.0 + 13.0 * float(max(0.0, min(1.0, node.salience)) ** 1.5)
 
 
-def _node_box(node: GraphNode, label: list[str]) -> Box:
+def _node_box(node: GraphNode, label: list[str]) -> LabelBox:
     widest = max((count_columns(row) for row in label), default=0) * _LABEL_PIXELS * _CHAR_SHARE
     half = max(_node_radius(node) + 12.0, widest / 2 + 8.0, 34.0)
-    return Box(half, _node_radius(node) + 13.0, _node_radius(node) + 14.0 + (len(label) + 1) * _LINE_HEIGHT)
+    return LabelBox(half, _node_radius(node) + 13.0, _node_radius(node) + 14.0 + (len(label) + 1) * _LINE_HEIGHT)
 
 
 def _node_fills(shown: Neighbourhood, colours: _Colours) -> list[str]:

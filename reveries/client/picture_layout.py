@@ -23,7 +23,7 @@ _UNCONNECTED_FACTOR: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class LabelBox:
     """The space of a node with its label, measured from its centre."""
 
     half_width: float
@@ -49,7 +49,7 @@ class Layout:
     points: tuple[tuple[float, float], ...]
 
 
-def arrange_boxes(boxes: Sequence[Box], bonds: Sequence[Bond], width: float, height: float) -> Layout:
+def arrange_boxes(boxes: Sequence[LabelBox], bonds: Sequence[Bond], width: float, height: float) -> Layout:
     """Place each box in a canvas of at least this size, without overlap."""
     if not boxes:
         return Layout(width, height, ())
@@ -62,7 +62,7 @@ def arrange_boxes(boxes: Sequence[Box], bonds: Sequence[Bond], width: float, hei
     return _arrange_in_rows(boxes, width)
 
 
-def has_overlaps(points: Sequence[tuple[float, float]], boxes: Sequence[Box]) -> bool:
+def has_overlaps(points: Sequence[tuple[float, float]], boxes: Sequence[LabelBox]) -> bool:
     """Whether any two boxes overlap."""
     return any(
         across > 1e-6 and down > 1e-6
@@ -152,7 +152,7 @@ def _path_lengths_from(start: int, neighbours: Mapping[int, Mapping[int, float]]
 
 
 def _fit_canvas(
-    points: Sequence[tuple[float, float]], boxes: Sequence[Box], width: float, height: float
+    points: Sequence[tuple[float, float]], boxes: Sequence[LabelBox], width: float, height: float
 ) -> list[tuple[float, float]]:
     """Rotate the points along the canvas, and stretch them to fill it."""
     rotated = _align_horizontally(points)
@@ -192,7 +192,7 @@ def _align_horizontally(points: Sequence[tuple[float, float]]) -> list[tuple[flo
 
 
 def _push_apart(
-    points: list[tuple[float, float]], boxes: Sequence[Box], width: float, height: float
+    points: list[tuple[float, float]], boxes: Sequence[LabelBox], width: float, height: float
 ) -> list[tuple[float, float]]:
     """Move overlapping boxes apart in the shorter direction, until none overlap or the round limit is reached."""
     placed = [_clamp_inside(point, box, width, height) for point, box in zip(points, boxes, strict=True)]
@@ -217,20 +217,22 @@ def _push_apart(
     return placed
 
 
-def _overlap(point: tuple[float, float], other: tuple[float, float], box: Box, other_box: Box) -> tuple[float, float]:
+def _overlap(
+    point: tuple[float, float], other: tuple[float, float], box: LabelBox, other_box: LabelBox
+) -> tuple[float, float]:
     """Return the overlap of two boxes, horizontally and vertically; negative: their distance."""
     across = box.half_width + other_box.half_width - abs(point[0] - other[0])
     upper, lower = (box, other_box) if point[1] <= other[1] else (other_box, box)
     return across, upper.below + lower.above - abs(point[1] - other[1])
 
 
-def _clamp_inside(point: tuple[float, float], box: Box, width: float, height: float) -> tuple[float, float]:
+def _clamp_inside(point: tuple[float, float], box: LabelBox, width: float, height: float) -> tuple[float, float]:
     x = min(max(point[0], box.half_width), max(box.half_width, width - box.half_width))
     y = min(max(point[1], box.above), max(box.above, height - box.below))
     return x, y
 
 
-def _arrange_in_rows(boxes: Sequence[Box], width: float) -> Layout:
+def _arrange_in_rows(boxes: Sequence[LabelBox], width: float) -> Layout:
     """Place the boxes row by row, if nothing else worked."""
     points: list[tuple[float, float]] = []
     x, y, row = 0.0, 0.0, 0.0

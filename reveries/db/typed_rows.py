@@ -1,8 +1,8 @@
-"""Reads a database row as a dataclass whose fields are named like the columns: one conversion for every kind of row."""
+"""Reads a database row as a dataclass or struct whose fields are named like the columns."""
 
 import json
 from collections.abc import Callable, Hashable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_origin, get_type_hints
 
@@ -30,7 +30,8 @@ def read_row(type_: type[_Value], row: Row, **given: object) -> _Value:
 def _readers(type_: Any) -> list[tuple[str, Callable[[Any], object] | None]]:
     """Return how each field's column is read; None: as it is."""
     hints = get_type_hints(type_)
-    return [(field.name, _reader_for(hints[field.name])) for field in fields(type_)]
+    named = fields(type_) if is_dataclass(type_) else msgspec.structs.fields(type_)
+    return [(field.name, _reader_for(hints[field.name])) for field in named]
 
 
 def _reader_for(hint: object) -> Callable[[Any], object] | None:

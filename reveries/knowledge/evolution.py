@@ -1,9 +1,9 @@
 """How relations change: by use and by contradiction, never by time (V-55..V-63). Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from reveries.knowledge.model import REPLACING, Confidence, Relation, RelationType
+from reveries.knowledge.model import REPLACING, Confidence, NewRelation, Relation, RelationType
 
 STRENGTHEN_BY = 0.05
 WEAKEN_BY = 0.3
@@ -16,17 +16,6 @@ LIKE_FROM = 0.75
 """Cosine from which a new chunk is related to a stored one (V-63)."""
 MOST_LIKE = 5
 _INITIAL = {Confidence.VERIFIED: 0.8, Confidence.INFERRED: 0.5, Confidence.SPECULATIVE: 0.3}
-
-
-@dataclass(frozen=True, slots=True)
-class RelationCopy:
-    """A relation that is copied from a replaced chunk to its replacement."""
-
-    from_id: str
-    to_id: str
-    type: RelationType
-    weight: float
-    derived_from: str
 
 
 def initial_weight(confidence: Confidence) -> float:
@@ -82,7 +71,7 @@ def confirm_contradiction(relation: Relation, confidence_source: str) -> Relatio
     )
 
 
-def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[RelationCopy]:
+def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relation]) -> list[NewRelation]:
     """The relations that a replacing chunk takes over at half their weight (V-62). The originals stay. Left out are
     relations between the two chunks, those by which others replace the old one, and copies that would be weaker than an
     archived relation."""
@@ -100,7 +89,7 @@ def copies_for_replacement(old_id: str, new_id: str, relations: Iterable[Relatio
         ):
             continue
         from_id, to_id = (new_id if end == old_id else end for end in (relation.from_id, relation.to_id))
-        copies.append(RelationCopy(from_id, to_id, relation.type, weight, relation.id))
+        copies.append(NewRelation(from_id, to_id, relation.type, weight, True, derived_from=relation.id))
     return copies
 
 

@@ -195,19 +195,27 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """A relation between two chunks; archived if `archived_at` is set."""
+class NewRelation:
+    """A relation between two chunks before it is stored."""
 
-    id: str
     from_id: str
     to_id: str
     type: RelationType
     weight: float
-    is_implicit: bool
-    context_tags: tuple[str, ...]
-    confidence: float
-    confidence_source: str
+    is_implicit: bool = False
+    context_tags: tuple[str, ...] = ()
+    confidence: float = 0.7
+    confidence_source: str = "stated"
     """`stated` by its author, found by `likeness` alone, judged by a `model`, or found by a `rule`."""
+    derived_from: str | None = None
+    """The relation that it is a copy of (V-62)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(NewRelation):
+    """A stored relation; archived if `archived_at` is set."""
+
+    id: str
     activation_count: int
     last_activated_at: float
     created_at: float
@@ -216,8 +224,6 @@ class Relation:
     archived_at: float | None = None
     archive_reason: str = ""
     final_weight: float | None = None
-    derived_from: str | None = None
-    """The relation that it is a copy of (V-62)."""
     valid_from: float | None = None
     """When it was first stated or found."""
     valid_until: float | None = None
@@ -264,16 +270,22 @@ class KnowledgeConflict:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundChunk:
-    """A search result. Ranks count from 1; None if that source did not find it."""
+class SourceRanks:
+    """The score of a search result, and its rank in each source, from 1; None if that source did not find it."""
 
-    chunk: Chunk
-    similarity: float
-    """Cosine of its vector with that of the query; 0 if it has no vector."""
     score: float
     semantic_rank: int | None = None
     keyword_rank: int | None = None
     graph_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundChunk(SourceRanks):
+    """A search result."""
+
+    chunk: Chunk
+    similarity: float = 0.0
+    """Cosine of its vector with that of the query; 0 if it has no vector."""
     led_from: str | None = None
     """The chunk that led to it, through a name or a relation."""
     led_by: str = ""

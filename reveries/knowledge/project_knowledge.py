@@ -42,11 +42,11 @@ from reveries.knowledge.model import (
     Fall,
     KnowledgeConflict,
     NewChunk,
+    NewRelation,
     Relation,
     RelationType,
 )
 from reveries.knowledge.relations import (
-    NewRelation,
     contradictions_of_project,
     find_relation,
     read_relation,
@@ -286,8 +286,7 @@ class ProjectKnowledge:
             present = await find_relation(transaction, copy.from_id, copy.to_id, copy.type)
             if present is not None and present.archived_at is not None:
                 continue  # A contradiction archived it; a copy is no new statement.
-            new = NewRelation(copy.from_id, copy.to_id, copy.type, copy.weight, True, derived_from=copy.derived_from)
-            await state_relation(transaction, new, self._new_id, self._clock.now())
+            await state_relation(transaction, copy, self._new_id, self._clock.now())
         self.search.note_change(older.project_id)
 
     async def keep_both(self, transaction: Transaction, chunk: Chunk, other: Chunk) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reveries.index.terms import terms_of
 from reveries.index.word_scores import idf
-from reveries.knowledge.model import FoundChunk
+from reveries.knowledge.model import FoundChunk, SourceRanks
 from reveries.knowledge.scoring import RRF_CONSTANT, fuse_ranks
 
 SEEDS = 6
@@ -83,15 +83,11 @@ class RankedSources:
     """Rows about a name in the question, with a confidence: 1 for a name that only one row is about."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRow:
-    """A row with its score, its rank in each source, and the seed and link that led to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRow(SourceRanks):
+    """A row with its ranks, and the seed and link that led to it."""
 
     row: int
-    score: float
-    semantic_rank: int | None
-    keyword_rank: int | None
-    graph_rank: int | None
     led_from: int | None = None
     led_by: str = ""
 
@@ -149,15 +145,12 @@ def rank_rows(
     by_graph = _rank_by_row(_best_rows(reached.scores, len(reached.scores)))
     return [
         RankedRow(
-            row,
-            scores[row],
-            semantic.get(row),
-            keyword.get(row),
-            by_graph.get(row),
-            *reached.ways.get(row, (None, "")),
+            scores[row], semantic.get(row), keyword.get(row), by_graph.get(row),
+            row=row, led_from=led_from, led_by=led_by,
         )
         for row in _best_rows(scores, len(scores))
-    ]
+        for led_from, led_by in [reached.ways.get(row, (None, ""))]
+    ]  # fmt: skip
 
 
 def _keep_behind_leader(

@@ -2,30 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from reveries.db.database import Reader, Row, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.knowledge.evolution import confirm_contradiction, merge_statements
-from reveries.knowledge.model import Relation, RelationType
+from reveries.knowledge.model import NewRelation, Relation, RelationType
 
 _ALL_RELATIONS = "All of them: reveries project relations NAME"
-
-
-@dataclass(frozen=True, slots=True)
-class NewRelation:
-    """A relation before it is stored."""
-
-    from_id: str
-    to_id: str
-    type: RelationType
-    weight: float
-    is_implicit: bool = False
-    context_tags: tuple[str, ...] = ()
-    confidence: float = 0.7
-    confidence_source: str = "stated"
-    derived_from: str | None = None
 
 
 async def state_relation(transaction: Transaction, new: NewRelation, new_id: Callable[[], str], now: float) -> Relation:

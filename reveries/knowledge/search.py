@@ -220,7 +220,7 @@ class KnowledgeSearch:
         scored = [(cosine * (1.0 if chunk.stands else SUPERSEDED_FACTOR), chunk, cosine) for chunk, cosine in fitting]
         scored.sort(key=lambda scored_chunk: -scored_chunk[0])
         results = [
-            FoundChunk(chunk, cosine, score, semantic_rank=rank)
+            FoundChunk(score, rank, chunk=chunk, similarity=cosine)
             for rank, (score, chunk, cosine) in enumerate(scored[:limit], start=1)
         ]
         if is_counted:
@@ -237,7 +237,8 @@ class KnowledgeSearch:
         chunks = await self._fitting(project_id, (index.ids[row] for row in rows), filters)
         ordered = [chunk for row in rows if (chunk := chunks.get(index.ids[row])) is not None]
         return [
-            FoundChunk(chunk, 0.0, 1.0 / rank, keyword_rank=rank) for rank, chunk in enumerate(ordered[:limit], start=1)
+            FoundChunk(1.0 / rank, keyword_rank=rank, chunk=chunk)
+            for rank, chunk in enumerate(ordered[:limit], start=1)
         ]
 
     async def tagged(
@@ -372,8 +373,9 @@ class KnowledgeSearch:
                 led_from = None if hit.led_from is None else index.ids[hit.led_from]
                 results.append(
                     FoundChunk(
-                        chunk, float(similarity[hit.row]), hit.score * standing_factor(chunk, filters),
-                        hit.semantic_rank, hit.keyword_rank, hit.graph_rank, led_from, hit.led_by,
+                        hit.score * standing_factor(chunk, filters), hit.semantic_rank, hit.keyword_rank,
+                        hit.graph_rank, chunk=chunk, similarity=float(similarity[hit.row]),
+                        led_from=led_from, led_by=hit.led_by,
                     )
                 )  # fmt: skip
             if len(results) >= limit:
@@ -398,7 +400,7 @@ class KnowledgeSearch:
             claims |= {name: result.score / SUPERSEDED_FACTOR for name, result in pending.items()}
             chunks = await self._fitting(project_id, pending, filters)
             for name, chunk in chunks.items():
-                successor = best.get(name, FoundChunk(chunk, 0.0, 0.0))
+                successor = best.get(name, FoundChunk(0.0, chunk=chunk))
                 if chunk.stands and successor.score < claims[name]:
                     led_from = pending[name].chunk.id
                     best[name] = replace(successor, score=claims[name], led_from=led_from, led_by=RelationType.REPLACES)

@@ -30,7 +30,7 @@ class EmbeddingRefusedError(Exception):  # internal: the adapter translates it
         self.response = response
 
 
-class _Row(msgspec.Struct, frozen=True):
+class _EmbeddingRow(msgspec.Struct, frozen=True):
     embedding: object
     index: object = None
 
@@ -42,7 +42,7 @@ class _Usage(msgspec.Struct, frozen=True):
 class Embeddings(msgspec.Struct, frozen=True):
     """The response; its content is checked by the reader."""
 
-    data: list[_Row]
+    data: list[_EmbeddingRow]
     usage: _Usage | None = None
 
 

@@ -41,15 +41,15 @@ class Price(msgspec.Struct, frozen=True):
         return self.microdollars(usage.prompt_tokens, usage.completion_tokens)
 
 
-class _Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PriceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: float
     output: float
 
 
 class _PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
-    worst_case: _Entry
-    price: dict[str, _Entry]
+    worst_case: _PriceEntry
+    price: dict[str, _PriceEntry]
 
 
 @cache

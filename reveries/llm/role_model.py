@@ -29,7 +29,7 @@ _BETWEEN_TRIES_SECONDS = (0.3, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ModelCandidate:
     """One model that a role may use. `provider` names its circuit."""
 
     provider: str
@@ -39,7 +39,7 @@ class Candidate:
 class RoleModel:
     """The ChatModel port over a role's candidates, best first. Closing it closes none of them."""
 
-    def __init__(self, candidates: Sequence[Candidate], circuits: Circuits, clock: Clock) -> None:
+    def __init__(self, candidates: Sequence[ModelCandidate], circuits: Circuits, clock: Clock) -> None:
         self._candidates = tuple(candidates)
         self._circuits = circuits
         self._clock = clock
@@ -51,7 +51,7 @@ class RoleModel:
         return self._serving.model.name
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
+    def candidates(self) -> tuple[ModelCandidate, ...]:
         return self._candidates
 
     @property
@@ -108,7 +108,7 @@ class _Call:
     """One call to one candidate."""
 
     def __init__(
-        self, candidate: Candidate, prompt: Prompt, circuits: Circuits, clock: Clock, *, is_prompt_for_model: bool
+        self, candidate: ModelCandidate, prompt: Prompt, circuits: Circuits, clock: Clock, *, is_prompt_for_model: bool
     ) -> None:
         self._candidate = candidate
         self._is_prompt_for_model = is_prompt_for_model

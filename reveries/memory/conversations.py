@@ -13,7 +13,7 @@ from reveries.gates import Gate, inherits_taint
 from reveries.memory.changes import ChangeSet
 from reveries.memory.echoes import find_echoes
 from reveries.memory.gaps import Gaps, assess_ending
-from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, Turn
+from reveries.memory.model import TALK, Episode, Experience, ExperienceKind, Gap, Origin, Recall, ThoughtText, Turn
 from reveries.memory.rows import experience_row, make_storable, turn_of, turn_row
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.appraisal import salience_of, topics_of, valence_of
@@ -51,27 +51,13 @@ AlsoStored = Callable[[Transaction, RecordedExchange], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """One cycle of the monologue, for the log and as a raw experience (R-41)."""
+class Thought(ThoughtText):
+    """A thought for the log, and as a raw experience."""
 
-    id: str
-    began_at: float
-    ended_at: float
-    why_began: str
-    why_ended: str
-    text: str
-    tokens: int
-    model: str
     recalled_ids: tuple[str, ...] = ()
     is_partial: bool = False
-    is_tainted: bool = False
-    """Whether tainted memories were in its prompt."""
-    shown: tuple[str, ...] = ()
-    """Other texts in its prompt besides the recalled episodes."""
     is_kept: bool = True
     """Whether it becomes an experience. It is logged in any case."""
-    explanation: str = ""
-    occasion: str = ""
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -27,6 +27,7 @@ from reveries.memory.recall.cues import cue_terms, read_cue
 from reveries.memory.rows import episode_of, experience_of, turn_of, vector_bytes, vector_of
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.indexed_text import passages_of
+from reveries.protocol import FoundOnDisk
 
 log = structlog.get_logger("memory")
 
@@ -48,30 +49,9 @@ TOO_COMMON = 20_000
 """Number of texts. A word that occurs in this many is not counted further, and not searched for."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeepHit:
+class DeepHit(FoundOnDisk, frozen=True):
     """A text that is only on disk and matches a cue."""
 
-    kind: str
-    """"episode" (its summary) or "turn"."""
-    owner_id: str
-    episode_id: str
-    summary: str
-    """The episode's summary."""
-    is_dormant: bool
-    """Whether the episode is dormant; otherwise it is live and only this turn left the live index."""
-    happened_at: float
-    """When the episode happened."""
-    speaker: str
-    text: str
-    said_at: float
-    origin: Origin
-    tainted: bool
-    score: float
-    """0 to 1."""
-    cosine: float
-    words: float
-    """The share of the cue's words, by weight, that it contains."""
     terms: int
     """How many different words of the cue it contains."""
 
@@ -396,9 +376,7 @@ def _hit_from_row(row: Row, vector: Vector, words: float, terms: int, best_words
         kind=row["kind"],
         owner_id=row["owner_id"],
         episode_id=row["episode_id"],
-        summary=row["summary"],
         is_dormant=bool(row["dormant"]),
-        happened_at=row["created_at"],
         speaker=row["speaker"],
         text=row["text"],
         said_at=row["said_at"],

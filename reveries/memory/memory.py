@@ -43,13 +43,12 @@ from reveries.memory.sleep.owner_questions import (
 )
 from reveries.memory.sleep.pass_log import (
     RunDetail,
-    RunEntry,
     end_interrupted_runs,
     recent_runs,
     run_detail,
     shorten_records,
 )
-from reveries.memory.sleep.preview import DryRun, Preview
+from reveries.memory.sleep.preview import DryRun
 from reveries.memory.sleep.undo import Undo, UndonePass
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, OldEmbedder
@@ -62,7 +61,7 @@ from reveries.memory.views.episodes import (
     view_episode,
 )
 from reveries.memory.views.search import EVERYTHING, SearchPeriod, recall_within, turns_like
-from reveries.protocol import Consolidated, EpisodeDetail, MemoryStats
+from reveries.protocol import Consolidated, EpisodeDetail, MemoryStats, SleepPreview, SleepRun
 
 _CUE_SECONDS = 5.0
 """Time limit for the vector of a cue: longer than the embedder takes to load and answer on a small machine."""
@@ -329,11 +328,11 @@ class Memory:
         limit: int | None = None,
         progress: SleepProgress | None = None,
         stop: asyncio.Event | None = None,
-    ) -> Preview:
+    ) -> SleepPreview:
         """Preview what deep sleep would do now. Changes nothing, and does not run light sleep. Raises ModelError."""
         return await self._dry_run.run(model, tier=tier, limit=limit, progress=progress, stop=stop)
 
-    async def sleep_log(self, limit: int) -> list[RunEntry]:
+    async def sleep_log(self, limit: int) -> list[SleepRun]:
         """Return the latest sleep passes, newest first."""
         return await recent_runs(self._parts.database, limit)
 

@@ -366,3 +366,24 @@ class Recall:
     def touched_ids(self) -> tuple[str, ...]:
         """Ids of the episodes that a real recall reinforces (R-125)."""
         return tuple(recalled.episode.id for recalled in self.episodes)
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtText:
+    """What was thought in one cycle of the monologue, when and why (R-41)."""
+
+    id: str
+    began_at: float
+    ended_at: float
+    why_began: str
+    why_ended: str
+    text: str
+    tokens: int
+    model: str
+    explanation: str = ""
+    occasion: str = ""
+    """What it began with: the owner's nudge, the event, or the memory that surfaced."""
+    is_tainted: bool = False
+    """Whether tainted memories were in its prompt."""
+    shown: tuple[str, ...] = ()
+    """Other texts in its prompt besides the recalled episodes; what it repeats of them is not learned again."""

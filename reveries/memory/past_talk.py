@@ -3,7 +3,6 @@
 Reads the log, never the graph. Words are matched literally; ASCII letters match in either case.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from reveries.db.database import Row, Transaction
@@ -13,6 +12,7 @@ from reveries.memory.conversations import CHAT
 from reveries.memory.model import Origin, Turn
 from reveries.memory.rows import turn_of
 from reveries.memory.store import MemoryStore
+from reveries.protocol import PastConversation
 
 _OPENING_CHARS: Final = 300
 _FOUND_CHARS: Final = 300
@@ -23,26 +23,13 @@ _LONGEST_RECALLED_CHARS: Final = 20_000
 _NOTHING_TO_TAKE_BACK: Final = "There is nothing to take back in this conversation."
 
 
-@dataclass(frozen=True, slots=True)
-class FoundConversation:
-    """A conversation that matches a search, with its opening and the matching excerpt."""
-
-    id: str
-    began_at: float
-    last_said_at: float
-    source: str
-    turn_count: int
-    opening: str
-    found: str
-
-
 class PastTalk:
     """Searches conversations, their turns and the owner's words."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def find_conversations(self, words: str, limit: int) -> list[FoundConversation]:
+    async def find_conversations(self, words: str, limit: int) -> list[PastConversation]:
         """Return conversations that contain `words` (all of them if it is empty), latest first."""
         named = {
             "words": words.strip().lower(),
@@ -119,13 +106,14 @@ def _refuse_if_too_late(rows: list[Row]) -> None:
         )
 
 
-def _conversation_of(row: Row) -> FoundConversation:
-    return FoundConversation(
-        id=row["id"],
+def _conversation_of(row: Row) -> PastConversation:
+    return PastConversation(
+        conversation_id=row["id"],
         began_at=row["began_at"],
         last_said_at=row["last_said_at"],
         source=row["source"],
-        turn_count=row["turns"],
+        turns=row["turns"],
         opening=(row["opening"] or "")[:_OPENING_CHARS],
         found=row["found"] or "",
+        is_held=False,
     )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reveries.memory.model import ThoughtText
+
 
 class ThinkingReason(StrEnum):
     """Why thinking begins (R-57); the first four are the triggers of R-57."""
@@ -91,24 +93,10 @@ class ThoughtInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedThought:
+class FinishedThought(ThoughtText):
     """One cycle of thinking, after its end (R-41, R-43)."""
 
-    id: str
-    began_at: float
-    ended_at: float
-    why_began: str
-    why_ended: str
-    explanation: str
-    text: str
-    tokens: int
-    model: str
     memories: tuple[ActivatedMemory, ...] = ()
-    occasion: str = ""
-    """What it began with: the owner's nudge, the event, or the memory that surfaced."""
-    is_tainted: bool = False
-    shown: tuple[str, ...] = ()
-    """The prompt that the model read; what the thought repeats of it is not learned again."""
     unkept_because: str = ""
     """Why it is only logged and not stored as an experience; empty if it is stored."""
 

@@ -1,7 +1,6 @@
 """Tasks that only the owner can do: the owner is asked, and the answer is the outcome. No model."""
 
-from reveries.projects.model import OwnerQuestion, QuestionStatus, WorkTask
-from reveries.projects.question_store import NewQuestion
+from reveries.projects.model import NewQuestion, OwnerQuestion, QuestionStatus, WorkTask
 from reveries.projects.task_execution import ResultStatus, TaskResult, Workplace
 
 

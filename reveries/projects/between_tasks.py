@@ -12,12 +12,11 @@ from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflict_judging import judge_doubtful
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.intake import CRITERIA_TAG, criteria_question
-from reveries.projects.model import AgentState, AgentStatus, QuestionKind, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, AgentStatus, NewQuestion, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orientation import write_orientation
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
 from reveries.projects.wake import read_state

@@ -15,6 +15,7 @@ from reveries.projects.answers import CONFLICT_TAG, DOUBT_TAG
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.model import (
     AgentState,
+    NewQuestion,
     Orientation,
     OwnerQuestion,
     Project,
@@ -22,7 +23,6 @@ from reveries.projects.model import (
     QuestionStatus,
     WorkTask,
 )
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.store import ProjectStore
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt

@@ -25,7 +25,7 @@ _EMPTY: Final = "The notes say nothing about it that a rule could find."
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _DraftRow:
     """A line of the draft, and the place that it rests on."""
 
     text: str
@@ -43,8 +43,8 @@ def assemble_draft(
     """Return a draft of what the notes say about `wish`; of all that they say, where they have none of its words."""
     related = find_related_lines(project_facts, wish)
     places = {(line.document, line.number) for line in related}
-    parts: list[tuple[str, list[_Row]]] = [
-        ("What the notes say about it", [_Row(line.raw.strip(), line.document, line.number) for line in related]),
+    parts: list[tuple[str, list[_DraftRow]]] = [
+        ("What the notes say about it", [_DraftRow(line.raw.strip(), line.document, line.number) for line in related]),
         ("Days", list(_days(project_facts, tasks, today, places))),
         ("Sums", list(_sums(project_facts, places))),
         ("Open", [_row(fact) for fact in project_facts.facts if fact.kind is FactKind.OPEN and _is_in(fact, places)]),
@@ -63,8 +63,8 @@ def assemble_draft(
     return NewDraft(wish, content, (), chunk_ids, sources, DraftMaker.RULES)
 
 
-def _row(fact: Fact) -> _Row:
-    return _Row(fact.text, fact.document, fact.line)
+def _row(fact: Fact) -> _DraftRow:
+    return _DraftRow(fact.text, fact.document, fact.line)
 
 
 def _is_in(fact: Fact, places: set[tuple[str, int]]) -> bool:
@@ -73,31 +73,31 @@ def _is_in(fact: Fact, places: set[tuple[str, int]]) -> bool:
 
 def _days(
     project_facts: ProjectFacts, tasks: Sequence[WorkTask], today: date, places: set[tuple[str, int]]
-) -> Iterator[_Row]:
+) -> Iterator[_DraftRow]:
     for entry in build_timeline(project_facts, tasks, today):
         if not places or (entry.document, entry.line) in places:
-            yield _Row(f"{entry.value} ({entry.due.value}): {entry.text}", entry.document, entry.line)
+            yield _DraftRow(f"{entry.value} ({entry.due.value}): {entry.text}", entry.document, entry.line)
 
 
-def _sums(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+def _sums(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_DraftRow]:
     """Sums of the tables that have a line about it."""
     documents = {document for document, _ in places}
     for item in add_tables(project_facts):
         if not places or item.document in documents:
             subject = f"{item.subject}: " if item.subject else ""
-            yield _Row(f"{subject}{item.value:,.2f} {item.unit}, {item.count} rows", item.document, item.line)
+            yield _DraftRow(f"{subject}{item.value:,.2f} {item.unit}, {item.count} rows", item.document, item.line)
 
 
-def _conflicts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+def _conflicts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_DraftRow]:
     for pair in project_facts.conflicts:
         if _is_in(pair.a, places) or _is_in(pair.b, places):
             yield from (_row(pair.a), _row(pair.b))
 
 
-def _contacts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_Row]:
+def _contacts(project_facts: ProjectFacts, places: set[tuple[str, int]]) -> Iterator[_DraftRow]:
     """Lines with a mail address or a telephone number, of the documents that speak of it."""
     documents = {document for document, _ in places} or set(project_facts.documents)
     for name in sorted(documents):
         for number, raw in enumerate(project_facts.documents[name].text.splitlines(), 1):
             if CONTACT.search(raw):
-                yield _Row(raw.strip(), name, number)
+                yield _DraftRow(raw.strip(), name, number)

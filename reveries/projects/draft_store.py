@@ -16,33 +16,27 @@ from reveries.projects.premise import last_version
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A text that was worded on request."""
+class NewDraft:
+    """A text that was worded on request, to be stored."""
 
-    id: str
-    project_id: str
     wish: str
     content: str
     doubts: tuple[str, ...]
     """Days and numbers in it that no source has."""
     rests_on: tuple[str, ...]
     """Ids of the chunks that it was made from."""
-    flagged_because: str
-    made_by: DraftMaker
-    created_at: float
-    foreign_sources: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class NewDraft:
-    """A draft to be stored."""
-
-    wish: str
-    content: str
-    doubts: tuple[str, ...]
-    rests_on: tuple[str, ...]
     foreign_sources: frozenset[str]
     made_by: DraftMaker = DraftMaker.RULES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft(NewDraft):
+    """A stored draft."""
+
+    id: str
+    project_id: str
+    flagged_because: str
+    created_at: float
 
 
 class DraftStore:

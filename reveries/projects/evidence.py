@@ -43,7 +43,7 @@ class AuditVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class EvidenceFacts:
     """Facts read by code: texts of chunks, hashes of files, exit codes of commands."""
 
     chunks: Mapping[str, str]
@@ -65,7 +65,7 @@ class Observed:
     """All that was made and used in the folder, with hashes."""
 
 
-def find_faults(evidence: Evidence, facts: Facts) -> tuple[str, ...]:
+def find_faults(evidence: Evidence, facts: EvidenceFacts) -> tuple[str, ...]:
     """Return what is wrong with the evidence, a sentence each; empty if all that code can check holds."""
     faults = [f"It rests on {name}, which is not there." for name in evidence.chunk_ids if name not in facts.chunks]
     for quote in evidence.quotes:

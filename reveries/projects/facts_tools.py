@@ -13,6 +13,7 @@ from reveries.projects.knowledge_tools import SERVER
 from reveries.projects.note_answers import answer_from_notes
 from reveries.projects.proposal_store import open_proposals
 from reveries.projects.store import ProjectStore
+from reveries.protocol import ValueLine, copy_fields
 from reveries.tools.registry import ToolCaller
 from reveries.tools.tool_group import ToolGroup, offer_tool
 
@@ -40,15 +41,10 @@ class GetProposals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     project_id: _Name
 
 
-class FactOut(msgspec.Struct, frozen=True):
+class FactOut(ValueLine, frozen=True):
     """A value, the line that says it, and its place. `status`, of a date: ahead, past or cancelled."""
 
     kind: str
-    value: str
-    unit: str | None
-    text: str
-    document: str
-    line: int
     status: str
 
 
@@ -71,14 +67,9 @@ class FactConflictsOut(msgspec.Struct, frozen=True):
     conflicts: list[FactConflictOut]
 
 
-class NoteAnswerOut(msgspec.Struct, frozen=True):
+class NoteAnswerOut(ValueLine, frozen=True):
     """`standing`: holds, replaced, or cancelled."""
 
-    text: str
-    document: str
-    line: int
-    value: str
-    unit: str | None
     standing: str
     is_owner: bool
 
@@ -136,12 +127,7 @@ class FactsTools(ToolGroup):
         return NoteAnswersOut(
             project.name,
             answered.verdict.value,
-            [
-                NoteAnswerOut(
-                    item.text, item.document, item.line, item.value, item.unit, item.standing.value, item.is_owner
-                )
-                for item in answered.answers
-            ],
+            [copy_fields(NoteAnswerOut, item) for item in answered.answers],
         )
 
     @offer_tool("One thing with two values in the notes.")
@@ -173,4 +159,4 @@ class FactsTools(ToolGroup):
 
 def _fact_out(fact: Fact, today: date) -> FactOut:
     status = fact.day.status_on(today).value if fact.day is not None else ""
-    return FactOut(fact.kind.value, fact.value, fact.unit, fact.text, fact.document, fact.line, status)
+    return copy_fields(FactOut, fact, status=status)

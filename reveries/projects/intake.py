@@ -3,7 +3,7 @@ those that the owner answers with the goal itself (V-136)."""
 
 from dataclasses import dataclass
 
-from reveries.projects.question_store import NewQuestion
+from reveries.projects.model import NewQuestion
 from reveries.projects.store import SaidWithGoal
 from reveries.projects.triggers import INTAKE_TAG
 

@@ -19,11 +19,12 @@ from reveries.knowledge.model import (
     Confidence,
     KnowledgeConflict,
     NewChunk,
+    NewRelation,
     Relation,
     RelationType,
     SearchFilters,
 )
-from reveries.knowledge.relations import NewRelation, choose_relation
+from reveries.knowledge.relations import choose_relation
 from reveries.projects.knowledge_results import (
     ChunkOut,
     ChunksOut,

@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from reveries.protocol import StepEntry
+
 PROGRAM_PREFIX: Final = "mcp:"
 """Prefix of a foreign source that is an external program: `mcp:NAME`."""
 
@@ -128,23 +130,39 @@ class TaskFile:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkTask:
+class NewTask:
+    """A task to be stored."""
+
+    title: str
+    description: str
+    kind: TaskKind
+    skill_area: str = ""
+    needs: tuple[str, ...] = ()
+    """Ids of the tasks that must be done before it."""
+    rests_on: tuple[str, ...] = ()
+    """Ids of the chunks that it rests on."""
+    goal_id: str | None = None
+    foreign_sources: frozenset[str] = frozenset()
+    due: str = ""
+    """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
+    made_by: MadeBy = MadeBy.MIND
+    is_mine: bool = False
+    """Whether the owner does it: nobody else works on it."""
+    repeats: str = ""
+    """When it comes back after it is done, see `task_days.read_repeat`; empty: never."""
+    position: float | None = None
+    """Its place among the tasks as the owner put it; None: behind those with one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTask(NewTask):
     """A piece of work (V-44)."""
 
     id: str
     project_id: str
-    goal_id: str | None
-    title: str
-    description: str
-    kind: TaskKind
     status: TaskStatus
-    skill_area: str = ""
-    needs: tuple[str, ...] = ()
-    """Ids of the tasks that must be done before it."""
     blocked_by: tuple[str, ...] = ()
     """Ids of the open questions that it waits for."""
-    rests_on: tuple[str, ...] = ()
-    """Ids of the chunks that it rests on."""
     outcome: str = ""
     audit: str = ""
     audited_by: AuditedBy = AuditedBy.NOBODY
@@ -156,20 +174,10 @@ class WorkTask:
     updated_at: float = 0.0
     started_at: float | None = None
     completed_at: float | None = None
-    due: str = ""
-    """A day, or a day with a time, where the owner is: 2026-12-08T14:00; empty: none."""
-    made_by: MadeBy = MadeBy.MIND
-    is_mine: bool = False
-    """Whether the owner does it: nobody else works on it."""
-    repeats: str = ""
-    """When it comes back after it is done, see `task_days.read_repeat`; empty: never."""
-    position: float | None = None
-    """Its place among the tasks as the owner put it; None: behind those with one."""
     files: tuple[TaskFile, ...] = ()
     """What it made in the folder, and what of the folder that was made from."""
     try_began_at: float | None = None
     """When the mind's current attempt began, also if it was interrupted and resumed since."""
-    foreign_sources: frozenset[str] = frozenset()
 
     @property
     def is_in_hand(self) -> bool:
@@ -209,26 +217,32 @@ class TaskProposal:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerQuestion:
-    """A question, decision or approval that waits for the owner (V-45)."""
+class NewQuestion:
+    """A question, decision or approval, to be stored."""
+
+    question: str
+    kind: QuestionKind = QuestionKind.QUESTION
+    context: str = ""
+    context_tags: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    """Ids of the tasks that wait for it."""
+    task_id: str | None = None
+    payload: str = "{}"
+    """For an approval: the tool call that waits for it (`approvals.PendingCall`)."""
+    foreign_sources: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerQuestion(NewQuestion):
+    """A stored question that waits for the owner, or waited (V-45)."""
 
     id: str
     project_id: str
-    kind: QuestionKind
-    question: str
-    context: str
     status: QuestionStatus
     answer: str
     asked_at: float
     answered_at: float | None
     noted_at: float | None
-    task_id: str | None = None
-    context_tags: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
-    """Ids of the tasks that wait for it."""
-    payload: str = "{}"
-    """For an approval: the tool call that waits for it (`approvals.PendingCall`)."""
-    foreign_sources: frozenset[str] = frozenset()
 
     @property
     def answered_by(self) -> str:
@@ -253,22 +267,9 @@ class WorkLogEntry:
         return self.action.startswith(PROGRAM_PREFIX)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkStep:
-    """One model or tool call within an attempt at a task; only tool calls have a reach."""
+class WorkStep(StepEntry, frozen=True):
+    """A step with the foreign sources of what it read."""
 
-    attempt: int
-    tool: str
-    arguments: str
-    result: str
-    state: str
-    began_at: float
-    reach: str = ""
-    exit_code: int | None = None
-    """Of a command."""
-    sha256: str = ""
-    """Hash of a command's output, or of the file that was written."""
-    path: str = ""
     foreign_sources: frozenset[str] = frozenset()
 
 

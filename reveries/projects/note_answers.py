@@ -18,6 +18,7 @@ from reveries.knowledge.facts.replaced_values import says_changed
 from reveries.projects.answer_evidence import Candidate, Clue, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
+from reveries.protocol import AnswerStanding, NoteAnswer
 
 _LEAST_CHANCE: Final = 0.5
 """From which on the notes answer: what the best line says is likelier than all else, also that they do not say it."""
@@ -33,41 +34,18 @@ _RELATED_SHARE: Final = 0.5
 _MOST_ANSWERS: Final = 5
 
 
-class Verdict(StrEnum):
+class NoteVerdict(StrEnum):
     SAID = "said"
     OPEN = "open"
     """A note asks the same, or says that it is not known."""
     NOT_SAID = "not_said"
 
 
-class Standing(StrEnum):
-    HOLDS = "holds"
-    REPLACED = "replaced"
-    CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class NoteAnswer:
-    """A line that answers, with its value and place."""
-
-    text: str
-    document: str
-    line: int
-    value: str
-    unit: str | None
-    written_on: date | None
-    standing: Standing
-    is_owner: bool
-    """Whether it is an answer of the owner's."""
-    is_tainted: bool
-    score: float
-
-
 @dataclass(frozen=True, slots=True)
 class NoteAnswers:
     """What the notes say to a question, best first."""
 
-    verdict: Verdict
+    verdict: NoteVerdict
     answers: tuple[NoteAnswer, ...] = ()
     """For `OPEN` the line that leaves it open."""
 
@@ -77,7 +55,7 @@ def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -
     asked = read_question(question)
     lines = read_note_lines(texts_of(project_facts.documents.values()))
     if not asked.words or not lines:
-        return NoteAnswers(Verdict.NOT_SAID)
+        return NoteAnswers(NoteVerdict.NOT_SAID)
     search = NoteSearch(asked, lines, project_facts.facts, today)
     candidates = [
         best
@@ -87,14 +65,14 @@ def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -
     ]
     is_likely = _chance_of_best(candidates, project_facts) >= _LEAST_CHANCE
     answers = _order(project_facts, asked, candidates) if is_likely else []
-    if any(answer.standing is not Standing.CANCELLED for answer in answers):
-        return NoteAnswers(Verdict.SAID, tuple(answers[:_MOST_ANSWERS]))
+    if any(answer.standing is not AnswerStanding.CANCELLED for answer in answers):
+        return NoteAnswers(NoteVerdict.SAID, tuple(answers[:_MOST_ANSWERS]))
     open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
     if open_lines:
         best_line = max(open_lines, key=search.cover)
-        opened = _answer(project_facts, Candidate(best_line, None, {}), Standing.HOLDS)
-        return NoteAnswers(Verdict.OPEN, (opened, *answers[:_MOST_ANSWERS]))
-    return NoteAnswers(Verdict.NOT_SAID, tuple(answers[:_MOST_ANSWERS]))
+        opened = _answer(project_facts, Candidate(best_line, None, {}), AnswerStanding.HOLDS)
+        return NoteAnswers(NoteVerdict.OPEN, (opened, *answers[:_MOST_ANSWERS]))
+    return NoteAnswers(NoteVerdict.NOT_SAID, tuple(answers[:_MOST_ANSWERS]))
 
 
 def find_related_lines(project_facts: ProjectFacts, wish: str) -> list[NoteLine]:
@@ -142,7 +120,7 @@ def _order(project_facts: ProjectFacts, question: NoteQuestion, candidates: Sequ
     answers = [_answer(project_facts, item, _standing(item, near, project_facts)) for item in near]
     if question.extreme is not None:
         answers = _extreme_first(answers, question.extreme)
-    return sorted(answers, key=lambda answer: (answer.standing is not Standing.HOLDS, not answer.is_owner))
+    return sorted(answers, key=lambda answer: (answer.standing is not AnswerStanding.HOLDS, not answer.is_owner))
 
 
 def _extreme_first(answers: Sequence[NoteAnswer], extreme: Extreme) -> list[NoteAnswer]:
@@ -150,14 +128,14 @@ def _extreme_first(answers: Sequence[NoteAnswer], extreme: Extreme) -> list[Note
     return sorted(answers, key=lambda item: sign * float(item.value) if item.unit else math.inf)
 
 
-def _standing(item: Candidate, others: Sequence[Candidate], project_facts: ProjectFacts) -> Standing:
+def _standing(item: Candidate, others: Sequence[Candidate], project_facts: ProjectFacts) -> AnswerStanding:
     """Whether a candidate holds: neither called off, nor replaced by what another one says later."""
     if item.fact is None:
-        return Standing.HOLDS
+        return AnswerStanding.HOLDS
     if item.fact.day is not None and item.fact.day.is_cancelled:
-        return Standing.CANCELLED
+        return AnswerStanding.CANCELLED
     is_replaced = project_facts.is_outdated(item.fact) or any(_replaces(other, item, project_facts) for other in others)
-    return Standing.REPLACED if is_replaced else Standing.HOLDS
+    return AnswerStanding.REPLACED if is_replaced else AnswerStanding.HOLDS
 
 
 def _replaces(newer: Candidate, older: Candidate, project_facts: ProjectFacts) -> bool:
@@ -181,19 +159,19 @@ def _is_dated(item: Candidate, project_facts: ProjectFacts) -> bool:
     return item.fact is not None and part is not None and item.fact.written_on != part.written_on
 
 
-def _answer(project_facts: ProjectFacts, item: Candidate, standing: Standing) -> NoteAnswer:
+def _answer(project_facts: ProjectFacts, item: Candidate, standing: AnswerStanding) -> NoteAnswer:
     document = project_facts.documents[item.line.document]
     part = document.part_at(item.line.number)
     fact = item.fact
+    written_on = fact.written_on if fact is not None else part.written_on if part is not None else None
     return NoteAnswer(
         text=item.line.raw.strip(),
         document=item.line.document,
         line=item.line.number,
         value=fact.value if fact is not None else "",
         unit=fact.unit if fact is not None else None,
-        written_on=fact.written_on if fact is not None else part.written_on if part is not None else None,
+        written_on=written_on.isoformat() if written_on is not None else "",
         standing=standing,
         is_owner=document.is_answer,
         is_tainted=part is not None and bool(part.foreign_sources),
-        score=item.score,
     )

@@ -15,7 +15,7 @@ _TEXT_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class ValueChange:
+class NoteChange:
     """A line of a note that says another value than before."""
 
     document: str
@@ -29,9 +29,9 @@ class ValueChange:
         return f"{self.document}:{self.line}: “{old}” is now “{new}”"
 
 
-def compare_facts(before: ProjectFacts, after: ProjectFacts) -> list[ValueChange]:
+def compare_facts(before: ProjectFacts, after: ProjectFacts) -> list[NoteChange]:
     """Return the lines whose value changed, by document and line; a line that is new or gone is no change of one."""
-    changes: dict[tuple[str, int], ValueChange] = {}
+    changes: dict[tuple[str, int], NoteChange] = {}
     for name in before.documents.keys() & after.documents.keys():
         if before.documents[name].text == after.documents[name].text:
             continue
@@ -40,7 +40,7 @@ def compare_facts(before: ProjectFacts, after: ProjectFacts) -> list[ValueChange
         came = [fact for fact in new if _key(fact) not in {_key(other) for other in old}]
         for fact in came:
             if (earlier := _earlier(fact, gone)) is not None:
-                changes[name, fact.line] = ValueChange(name, fact.line, earlier.text, fact.text)
+                changes[name, fact.line] = NoteChange(name, fact.line, earlier.text, fact.text)
     return [changes[key] for key in sorted(changes)]
 
 

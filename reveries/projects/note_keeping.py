@@ -7,7 +7,7 @@ from typing import Final
 from reveries.db.database import Transaction
 from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.model import Project, ProposalState, TaskStatus
-from reveries.projects.note_changes import ValueChange, compare_facts
+from reveries.projects.note_changes import NoteChange, compare_facts
 from reveries.projects.proposals import propose_tasks
 from reveries.projects.store import ProjectStore
 
@@ -19,7 +19,7 @@ _MOST_LOGGED: Final = 20
 class KeptOrder:
     """What was new after the notes were read."""
 
-    changes: list[ValueChange] = field(default_factory=list)
+    changes: list[NoteChange] = field(default_factory=list)
     flagged: list[str] = field(default_factory=list)
     """Titles of drafts and tasks that rest on something that changed."""
     proposed: int = 0

@@ -9,8 +9,8 @@ from reveries.db.checksums import checksum
 from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
-from reveries.projects.model import MadeBy, ProposalState, TaskKind, TaskProposal
-from reveries.projects.task_store import NewTask, TaskStore
+from reveries.projects.model import MadeBy, NewTask, ProposalState, TaskKind, TaskProposal
+from reveries.projects.task_store import TaskStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from reveries.clock import Clock
 from reveries.db.checksums import checksum
@@ -11,25 +10,13 @@ from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.answers import CONFLICT_TAG, require_choice
 from reveries.projects.approvals import read_scope
-from reveries.projects.model import OwnerQuestion, QuestionKind
+from reveries.projects.model import NewQuestion, OwnerQuestion
 from reveries.projects.rests import RestStore
 from reveries.projects.task_store import TaskStore
 from reveries.projects.triggers import REACHED_TAG
 from reveries.projects.work_log import WorkLog
 
 LONGEST_ANSWER_CHARS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class NewQuestion:
-    question: str
-    kind: QuestionKind = QuestionKind.QUESTION
-    context: str = ""
-    context_tags: tuple[str, ...] = ()
-    blocks: tuple[str, ...] = ()
-    task_id: str | None = None
-    payload: str = "{}"
-    foreign_sources: frozenset[str] = frozenset()
 
 
 class QuestionStore:

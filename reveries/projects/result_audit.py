@@ -13,7 +13,7 @@ from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.attempt_evidence import MOST_EVIDENCE_CHARS
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
-from reveries.projects.evidence import AuditVerdict, Evidence, Facts, Observed, find_faults
+from reveries.projects.evidence import AuditVerdict, Evidence, EvidenceFacts, Observed, find_faults
 from reveries.projects.model import AgentState, Orientation, WorkTask
 from reveries.projects.prompt_material import list_chunks
 from reveries.projects.store import ProjectStore
@@ -43,7 +43,7 @@ async def audit_attempt(
     """Audit an outcome against what the project knows and what was observed in its folder."""
     chunks = {chunk.id: chunk for chunk in await store.knowledge.of_project(task.project_id) if chunk.stands}
     texts = {name: f"{chunk.title}\n{chunk.content}" for name, chunk in chunks.items()}
-    facts = Facts(texts, result.observed.files, result.observed.commands)
+    facts = EvidenceFacts(texts, result.observed.files, result.observed.commands)
     goal = state.goal.text if state.goal is not None else ""
     return await audit_result(model, task, result, state.orientation.content, facts, chunks, goal)
 
@@ -53,7 +53,7 @@ async def audit_result(
     task: WorkTask,
     result: TaskResult,
     orientation: Orientation,
-    facts: Facts,
+    facts: EvidenceFacts,
     chunks: Mapping[str, Chunk],
     goal: str = "",
 ) -> AuditVerdict:

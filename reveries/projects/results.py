@@ -11,6 +11,8 @@ from reveries.projects.evidence import AuditVerdict
 from reveries.projects.model import (
     AgentState,
     AuditedBy,
+    NewQuestion,
+    NewTask,
     Orientation,
     QuestionKind,
     TaskFile,
@@ -18,11 +20,9 @@ from reveries.projects.model import (
     TaskStatus,
     WorkTask,
 )
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import audit_attempt
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, TaskResult
-from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import DECISION_TRIGGER, SHOWN_TRIGGER, rewrite_after_task
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, WorkMemory

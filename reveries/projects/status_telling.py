@@ -15,8 +15,9 @@ from reveries.projects.model import AgentState, AuditedBy, Criterion, TaskStatus
 from reveries.projects.presentation import finished_tasks
 from reveries.projects.status_questions import Period, StatusKind, StatusQuestion
 from reveries.projects.status_words import ENGLISH, StatusLanguage
-from reveries.projects.timeline import DUE_DAYS, Due, TimelineEntry
+from reveries.projects.timeline import DUE_DAYS
 from reveries.projects.wake_report import RestReason
+from reveries.protocol import Due, TimelineEntry
 from reveries.safe_text import format_record, one_line
 
 _TITLE_CHARS: Final = 120

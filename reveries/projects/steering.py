@@ -9,6 +9,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import (
     AuditedBy,
     MadeBy,
+    NewTask,
     Project,
     ProposalState,
     TaskKind,
@@ -19,21 +20,10 @@ from reveries.projects.model import (
 from reveries.projects.proposal_store import find_proposal, open_proposals
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import first_due, read_due, read_repeat, today
-from reveries.projects.task_store import NewTask
+from reveries.protocol import TaskEdit
 
 LONGEST_TITLE_CHARS = 300
 OVER = (TaskStatus.DONE, TaskStatus.DROPPED)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEdit:
-    """What is to change of a task; None: nothing. An empty `due` or `every` removes it."""
-
-    title: str | None = None
-    description: str | None = None
-    due: str | None = None
-    every: str | None = None
-    is_mine: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

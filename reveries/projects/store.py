@@ -20,13 +20,14 @@ from reveries.projects.facts_view import FactsView, ProjectFacts
 from reveries.projects.grant_store import GrantStore
 from reveries.projects.model import (
     Goal,
+    NewQuestion,
     Orientation,
     OrientationVersion,
     Phase,
     Project,
 )
 from reveries.projects.proposal_store import ProposalStore
-from reveries.projects.question_store import NewQuestion, QuestionStore
+from reveries.projects.question_store import QuestionStore
 from reveries.projects.reminders import ReminderStore
 from reveries.projects.rests import RestStore
 from reveries.projects.task_store import TaskStore

@@ -20,9 +20,8 @@ from reveries.knowledge.model import (
 from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
 from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
-from reveries.projects.model import AgentState, QuestionKind, WorkTask
+from reveries.projects.model import AgentState, NewQuestion, QuestionKind, WorkTask
 from reveries.projects.prompt_material import format_today, section
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.step_material import StepMaterial, gather_step_material, pick_past_steps
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools

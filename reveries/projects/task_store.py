@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -12,28 +11,9 @@ from reveries.db.database import Database, Reader, Transaction
 from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.projects.model import MadeBy, QuestionStatus, TaskFile, TaskKind, TaskStatus, WorkStep, WorkTask
+from reveries.projects.model import NewTask, QuestionStatus, TaskFile, TaskStatus, WorkStep, WorkTask
 from reveries.projects.task_days import next_due, today
 from reveries.tools.results import ToolResult
-
-
-@dataclass(frozen=True, slots=True)
-class NewTask:
-    """A task to be stored. `needs` are task ids."""
-
-    title: str
-    description: str
-    kind: TaskKind
-    skill_area: str = ""
-    needs: tuple[str, ...] = ()
-    rests_on: tuple[str, ...] = ()
-    goal_id: str | None = None
-    foreign_sources: frozenset[str] = frozenset()
-    due: str = ""
-    made_by: MadeBy = MadeBy.MIND
-    is_mine: bool = False
-    repeats: str = ""
-    position: float | None = None
 
 
 class TaskStore:

@@ -31,9 +31,8 @@ from reveries.projects.attempt_evidence import (
 from reveries.projects.folder_listing import digest_files, folder_access, list_folder_files
 from reveries.projects.folder_reading import NoteListing, list_notes
 from reveries.projects.grants import GRANTABLE_TOOLS, grants_for_task
-from reveries.projects.model import AgentState, QuestionKind, TaskFile, WorkStep, WorkTask
+from reveries.projects.model import AgentState, NewQuestion, QuestionKind, TaskFile, WorkStep, WorkTask
 from reveries.projects.prompt_material import list_chunks
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.server_tools import OpenServer, ServerTools
 from reveries.projects.step_material import FolderFile
 from reveries.projects.store import ProjectStore
@@ -263,7 +262,12 @@ class TaskTools:
     # --- internals ----------------------------------------------------------------------------------------------------
 
     def _build_tools(self) -> list[Tool]:
-        tools = [Tool("search", "knowledge", "What the project knows.", Reach.LOOK, SearchKnowledge, self._search)]
+        tools = [
+            Tool(
+                "What the project knows.", Reach.LOOK,
+                name="search", server="knowledge", arguments=SearchKnowledge, run=self._search,
+            )
+        ]  # fmt: skip
         if self._worker is not None:
             tools += FolderTools(self._worker, self._before_change).tools()
         words = "\n".join(self._owner_words())

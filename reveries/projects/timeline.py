@@ -3,16 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
-from enum import StrEnum
 from itertools import groupby
 from typing import Final
 
 from reveries.knowledge.facts.model import Bound, DayStatus, Fact, FactKind
 from reveries.projects.facts_view import ProjectFacts
 from reveries.projects.model import TaskStatus, WorkTask
-from reveries.protocol import TableSum
+from reveries.protocol import Due, TableSum, TimelineEntry
 from reveries.safe_text import one_line
 
 DUE_DAYS: Final = 7
@@ -33,25 +31,6 @@ _MONEY_BACK: Final = re.compile(
     re.IGNORECASE,
 )
 """Such a row runs against the others. Where it has no minus, nobody can tell which way it is meant."""
-
-
-class Due(StrEnum):
-    OVERDUE = "overdue"
-    DUE = "due"
-    AHEAD = "ahead"
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """A day that something happens on, or has to be done by."""
-
-    due: Due
-    value: str
-    """As that of a day."""
-    text: str
-    document: str
-    line: int
-    """0: it is a task of the owner's, not a line of a document."""
 
 
 def build_timeline(project_facts: ProjectFacts, tasks: Sequence[WorkTask], today: date) -> list[TimelineEntry]:

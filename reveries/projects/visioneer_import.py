@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from reveries.db.database import Transaction
 from reveries.knowledge.evolution import ARCHIVE_BELOW, archive_relation, initial_weight
-from reveries.knowledge.model import REPLACING, ChunkSource, ChunkType, Confidence, NewChunk, Relation, RelationType
-from reveries.knowledge.relations import NewRelation
+from reveries.knowledge.model import (
+    REPLACING,
+    ChunkSource,
+    ChunkType,
+    Confidence,
+    NewChunk,
+    NewRelation,
+    Relation,
+    RelationType,
+)
 from reveries.projects.model import (
     PROGRAM_PREFIX,
     AreaProgress,
     Criterion,
     KeyDecision,
     MadeBy,
+    NewQuestion,
+    NewTask,
     Orientation,
     Phase,
     SkillNode,
@@ -27,9 +37,7 @@ from reveries.projects.model import (
     TaskStatus,
 )
 from reveries.projects.project_names import derive_project_name
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_store import NewTask
 from reveries.projects.visioneer_file import (
     ForeignProject,
     ForeignRow,

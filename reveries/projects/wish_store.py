@@ -11,9 +11,10 @@ from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import Project
 from reveries.projects.project_names import derive_project_name
-from reveries.projects.steering import Steering, TaskEdit, require_open
+from reveries.projects.steering import Steering, require_open
 from reveries.projects.store import ProjectStore
 from reveries.projects.wishes import Wish, WishAction, split_beginning
+from reveries.protocol import TaskEdit
 
 
 class WishState(StrEnum):

@@ -34,7 +34,7 @@ from reveries.projects.wake import has_new_answers, note_answers, read_state, sa
 from reveries.projects.wake_report import NOTHING_TO_DO, RestReason, WakeReport
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent, StepRows, WorkMemory, ignore_event
-from reveries.projects.work_planning import Surroundings
+from reveries.projects.work_planning import PlanSurroundings
 from reveries.tools.loop import LoopLimits
 from reveries.tools.worker import FolderAccess
 
@@ -241,7 +241,7 @@ class ProjectWork:
             await asyncio.shield(servers.close())
             raise
 
-    async def _look_around(self, state: AgentState) -> Surroundings:
+    async def _look_around(self, state: AgentState) -> PlanSurroundings:
         """See what a plan can count on: the files of the folder, and what can be done."""
         access, web = folder_access(state), self.services.web()
         means = ["look things up in what the project knows", "ask"]
@@ -252,7 +252,7 @@ class ProjectWork:
                 means.append("run shell commands there, without a network")
         if web.enabled:
             means.append("fetch pages of the web, after a yes")
-        return Surroundings(files, "; ".join(means))
+        return PlanSurroundings(files, "; ".join(means))
 
     def _limits(self) -> LoopLimits:
         settings = self.settings()

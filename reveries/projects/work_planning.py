@@ -11,7 +11,17 @@ import msgspec
 from reveries.knowledge.model import Chunk
 from reveries.projects.answers import PREMISE_TAG
 from reveries.projects.coherence import describe_coherence
-from reveries.projects.model import AgentState, Phase, QuestionStatus, SkillNode, TaskKind, TaskStatus, WorkTask
+from reveries.projects.model import (
+    AgentState,
+    NewQuestion,
+    NewTask,
+    Phase,
+    QuestionStatus,
+    SkillNode,
+    TaskKind,
+    TaskStatus,
+    WorkTask,
+)
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.planning import MOST_TASKS, PlannedTask, check_plan
 from reveries.projects.prompt_material import (
@@ -22,11 +32,9 @@ from reveries.projects.prompt_material import (
     gather_material,
     section,
 )
-from reveries.projects.question_store import NewQuestion
 from reveries.projects.result_audit import read_coherence
 from reveries.projects.step_material import FolderFile, complete_found, list_files
 from reveries.projects.store import ProjectStore
-from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_over, is_shown_reached
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
@@ -41,19 +49,19 @@ _OPEN: Final = (TaskStatus.READY, TaskStatus.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PlanSurroundings:
     """What a plan can count on: the files of the folder, and what can be done, in words."""
 
     files: Sequence[FolderFile] = ()
     means: str = "look things up in what the project knows, and ask"
 
 
-LookAround = Callable[[AgentState], Awaitable[Surroundings]]
+LookAround = Callable[[AgentState], Awaitable[PlanSurroundings]]
 
 
-async def see_nothing(state: AgentState) -> Surroundings:
+async def see_nothing(state: AgentState) -> PlanSurroundings:
     """The surroundings of a project without a folder."""
-    return Surroundings()
+    return PlanSurroundings()
 
 
 class PlanQuestion(msgspec.Struct, frozen=True):
@@ -142,7 +150,7 @@ class WorkPlanning:
         state: AgentState,
         why: str,
         missing: str,
-        around: Surroundings,
+        around: PlanSurroundings,
         material: Material,
         open_tasks: Sequence[WorkTask],
     ) -> WorkPlan | None:

@@ -9,6 +9,8 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.projects.model import (
     AuditedBy,
     MadeBy,
+    NewQuestion,
+    NewTask,
     OwnerQuestion,
     Project,
     QuestionKind,
@@ -17,11 +19,9 @@ from reveries.projects.model import (
     TaskStatus,
     WorkTask,
 )
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.steering import TaskEdit, edit_task, move_task, read_days, require_open
+from reveries.projects.steering import edit_task, move_task, read_days, require_open
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import today
-from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import rewrite_after_task
 from reveries.projects.working_records import (
     ActivitiesOut,
@@ -47,6 +47,7 @@ from reveries.projects.working_records import (
     question_out,
     task_out,
 )
+from reveries.protocol import TaskEdit
 from reveries.tools.reach import Reach
 from reveries.tools.registry import ToolCaller
 from reveries.tools.tool_group import ToolGroup, offer_tool

@@ -7,7 +7,7 @@ import msgspec
 from reveries.protocol.message import Answer, Progress, Request, Text, When
 from reveries.protocol.registry import request
 from reveries.protocol.talk import SaidTurn
-from reveries.protocol.views import TurnReason, WhyFactors
+from reveries.protocol.views import ScoredTurn, TurnReason, WhyFactors
 
 EpisodeId = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
@@ -110,15 +110,10 @@ class MemoryStats(Answer, frozen=True):
     """What searches the vectors on disk: "sqlite-vec" or "numpy"."""
 
 
-class FoundTurn(msgspec.Struct, frozen=True):
+class FoundTurn(ScoredTurn, frozen=True):
     """`reasons` if `explain` was requested, the strongest first."""
 
-    turn_id: str
     episode_id: str
-    speaker: str
-    said_at: float
-    text: str
-    score: float
     reasons: list[TurnReason] | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -1,5 +1,6 @@
 """Messages about what the notes of a project say: facts, what does not go together, and tasks that they propose."""
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 import msgspec
@@ -24,19 +25,24 @@ class ProposalEntry(msgspec.Struct, frozen=True):
     is_tainted: bool
 
 
-class FactEntry(msgspec.Struct, frozen=True):
-    """A value that a line of a note, a document or an answer says. `kind`: date, amount, measure, or open: something
-    that is left open."""
+class ValueLine(msgspec.Struct, frozen=True):
+    """A line of a note, a document or an answer, with the value that it says."""
 
-    kind: str
-    value: str
-    """Of a date: a day, a day with a time (2026-12-08T14:00), or FROM/TO; of an amount or a measure: its number."""
-    unit: str | None
     text: str
     """The line, verbatim."""
     document: str
     line: int
     """From 1."""
+    value: str
+    """Of a date: a day, a day with a time (2026-12-08T14:00), or FROM/TO; of an amount or a measure: its number. Empty
+    for a name, a place, or a line as a whole."""
+    unit: str | None
+
+
+class FactEntry(ValueLine, frozen=True):
+    """A value in a line. `kind`: date, amount, measure, or open: something that is left open."""
+
+    kind: str
     status: str = ""
     """Of a date, seen from today: ahead, past, or cancelled."""
     is_tainted: bool = False
@@ -48,29 +54,20 @@ class Facts(Answer, frozen=True):
     facts: list[FactEntry]
 
 
-class ConflictSide(msgspec.Struct, frozen=True):
-    text: str
-    document: str
-    line: int
-    value: str
-    unit: str | None = None
+class AnswerStanding(StrEnum):
+    """Whether an answer holds, or was replaced by what was written later, or called off."""
+
+    HOLDS = "holds"
+    REPLACED = "replaced"
+    CANCELLED = "cancelled"
 
 
-class NoteAnswer(msgspec.Struct, frozen=True):
-    """A line of a note, a document or an answer that answers a question. `standing`: holds, replaced by what was
-    written later, or cancelled."""
+class NoteAnswer(ValueLine, frozen=True):
+    """A line that answers a question."""
 
-    text: str
-    """The line, verbatim."""
-    document: str
-    line: int
-    """From 1."""
-    value: str
-    """As that of a fact; empty for a name, a place, or a line as a whole."""
-    unit: str | None
     written_on: str
     """A day; empty where nothing tells."""
-    standing: Literal["holds", "replaced", "cancelled"]
+    standing: AnswerStanding
     is_owner: bool
     """Whether the owner answered it: that stands above any note."""
     is_tainted: bool
@@ -80,8 +77,8 @@ class FactConflictEntry(msgspec.Struct, frozen=True):
     """One subject with two values, of which at most one holds. `found_by`: rule, or model with its name."""
 
     subject: str
-    a: ConflictSide
-    b: ConflictSide
+    a: ValueLine
+    b: ValueLine
     conflict_id: str = ""
     """The same as long as both lines are unchanged."""
     found_by: Literal["rule", "model"] = "rule"
@@ -96,10 +93,17 @@ class FactConflicts(Answer, frozen=True):
     message: str = ""
 
 
-class TimelineEntry(msgspec.Struct, frozen=True):
-    """A day on which something happens, or by which it has to be done. `due`: overdue, due (within a week) or ahead."""
+class Due(StrEnum):
+    OVERDUE = "overdue"
+    DUE = "due"
+    """Within a week."""
+    AHEAD = "ahead"
 
-    due: str
+
+class TimelineEntry(msgspec.Struct, frozen=True):
+    """A day on which something happens, or by which it has to be done."""
+
+    due: Due
     value: str
     """A day, a day with a time, or FROM/TO."""
     text: str

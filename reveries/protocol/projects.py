@@ -156,6 +156,8 @@ class Worked(Answer, frozen=True):
 
 
 class StepEntry(msgspec.Struct, frozen=True):
+    """One model or tool call within an attempt at a task."""
+
     attempt: int
     tool: str
     result: str

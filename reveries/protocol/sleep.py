@@ -9,11 +9,12 @@ from reveries.protocol.registry import request
 
 
 class SleepRun(msgspec.Struct, frozen=True):
-    """One pass. `depth` is "light" or "deep"; `trigger` says why it began, `outcome` how it ended."""
+    """One pass, with its counts. `depth` is "light" or "deep"; `outcome` says how it ended."""
 
     run_id: str
     depth: str
     trigger: str
+    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo", "correction" …"""
     began_at: float
     ended_at: float | None
     processed: int
@@ -22,8 +23,11 @@ class SleepRun(msgspec.Struct, frozen=True):
     fallbacks: int
     outcome: str
     undone_by: str
+    """The undo that reverted it."""
     undoes: str
+    """The pass that it reverted, if it is an undo."""
     question: str
+    """What it asks the owner before it continues."""
 
 
 class SleepLog(Answer, frozen=True):
@@ -79,13 +83,16 @@ class SleepPreview(Answer, frozen=True):
 
     changes: list[SleepChange]
     fallbacks: int
+    """Experiences with an unusable answer."""
     left: int
+    """Experiences that were not processed."""
     would_ask: bool
+    """It would merge away more than it may without asking the owner."""
     was_interrupted: bool
     seconds: float
-    calls: int
-    tokens: int
-    dollars: float
+    calls: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
     left_off: int = 0
 
 

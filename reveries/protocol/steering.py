@@ -37,18 +37,24 @@ class AddTask(Request, frozen=True):
     is_mine: bool = False
 
 
-@request(answer=TasksChanged)
-class EditTask(Request, frozen=True):
-    """Change an open task; what is null stays, an empty `due` or `every` is removed. `task`: a unique beginning of its
-    id or title, or a part of its title that no other has. Answered by `TasksChanged`."""
+class TaskEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to change of a task; null: nothing. An empty `due` or `every` removes it."""
 
-    project: ProjectName
-    task: TaskName
     title: _Title | None = None
     description: _Text | None = None
     due: _Day | None = None
     every: _Day | None = None
     is_mine: bool | None = None
+
+
+@request(answer=TasksChanged)
+class EditTask(Request, frozen=True):
+    """Change an open task. `task`: a unique beginning of its id or title, or a part of its title that no other has.
+    Answered by `TasksChanged`."""
+
+    project: ProjectName
+    task: TaskName
+    edit: TaskEdit
 
 
 @request(answer=TasksChanged)

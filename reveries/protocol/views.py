@@ -58,14 +58,19 @@ class WhyStep(msgspec.Struct, frozen=True):
     links: list[WhyLink]
 
 
-class WhyTurn(msgspec.Struct, frozen=True):
-    """A source turn with its rank among all turns (0: not among the first thousand)."""
+class ScoredTurn(msgspec.Struct, frozen=True):
+    """A turn, and how well it matches a cue."""
 
     turn_id: str
     speaker: str
     said_at: float
     text: str
     score: float
+
+
+class WhyTurn(ScoredTurn, frozen=True):
+    """A source turn with its rank among all turns (0: not among the first thousand)."""
+
     place: int
     shared_words: list[str]
     reasons: list[TurnReason]
@@ -112,17 +117,22 @@ class TimelineGap(msgspec.Struct, frozen=True):
     significance: str
 
 
-class TimelineMoment(msgspec.Struct, frozen=True):
-    """An episode, and the gap between conversations before it if there was one."""
+class EpisodePoint(msgspec.Struct, frozen=True):
+    """An episode as a point of a picture or a timeline."""
 
     episode_id: str
     happened_at: float
-    ended_at: float
     summary: str
     salience: float
     accessibility: float
     valence: float
     origin: str
+
+
+class TimelineMoment(EpisodePoint, frozen=True):
+    """An episode, and the gap between conversations before it if there was one."""
+
+    ended_at: float
     depth: str
     conversation_id: str
     gap: TimelineGap | None
@@ -139,18 +149,11 @@ class Timeline(Answer, frozen=True):
     lasting_gap: TimelineGap | None
 
 
-class GraphNode(msgspec.Struct, frozen=True):
+class GraphNode(EpisodePoint, frozen=True):
     """`distance`: number of links from the centre. `energy`: activation by the cue, relative to the highest (0 to
     1)."""
 
-    episode_id: str
     label: str
-    summary: str
-    happened_at: float
-    salience: float
-    accessibility: float
-    valence: float
-    origin: str
     distance: int
     energy: float
 

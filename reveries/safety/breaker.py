@@ -12,7 +12,7 @@ from reveries.config import BreakerSettings
 from reveries.llm.base import Vector
 from reveries.safe_text import one_line
 from reveries.safety.detectors import find_distress, find_incoherence
-from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
+from reveries.safety.likeness import LEAST_SENTENCE_CHARS, MeaningWatch, TextLikeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
@@ -52,7 +52,7 @@ class Knowledge:
     """Learned models that the detectors use in addition to their rules; each may be missing."""
 
     order: WordOrder | None = None
-    likeness: Likeness | None = None
+    likeness: TextLikeness | None = None
     open_line: Callable[[], SentenceLine] | None = None
 
 

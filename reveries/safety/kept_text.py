@@ -12,7 +12,7 @@ from typing import Final
 from reveries.config import BreakerSettings
 from reveries.llm.base import Vectors
 from reveries.safety.breaker import Breaker, Knowledge
-from reveries.safety.likeness import LEAST_SENTENCE_CHARS, Likeness, MeaningWatch
+from reveries.safety.likeness import LEAST_SENTENCE_CHARS, MeaningWatch, TextLikeness
 from reveries.safety.tripwire import own_sentences
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder
@@ -62,7 +62,7 @@ def answer_sentences(answer: object) -> Iterator[tuple[str, ...]]:
 
 
 def meaning_verdict(
-    sentences: Sequence[str], vectors: Vectors, settings: BreakerSettings, likeness: Likeness
+    sentences: Sequence[str], vectors: Vectors, settings: BreakerSettings, likeness: TextLikeness
 ) -> Verdict:
     """Return the first verdict on one text, sentence by sentence; `vectors` (n x d, float32, unit length) are its
     sentences' embeddings."""

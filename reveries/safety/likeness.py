@@ -36,7 +36,7 @@ def is_prose(sentence: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class TextLikeness:
     """One logistic regression over sentence vectors."""
 
     model_id: str
@@ -48,17 +48,17 @@ class Likeness:
         return float(vector @ self.weights) + self.bias
 
 
-def load_likeness() -> Likeness:
+def load_likeness() -> TextLikeness:
     """Load the weights that ship with the package. Reads a file: do not call it on the event loop."""
     with resources.files("reveries.safety").joinpath("likeness.npz").open("rb") as file:
         loaded = np.load(file)
-        return Likeness(str(loaded["model_id"]), loaded["weights"], float(loaded["bias"]))
+        return TextLikeness(str(loaded["model_id"]), loaded["weights"], float(loaded["bias"]))
 
 
 class MeaningWatch:
     """Evaluates each embedded sentence together with the last few. One instance for each thought or reply."""
 
-    def __init__(self, settings: BreakerSettings, likeness: Likeness) -> None:
+    def __init__(self, settings: BreakerSettings, likeness: TextLikeness) -> None:
         self._settings = settings
         self._likeness = likeness
         self._odds: deque[float] = deque(maxlen=_DISTRESS_SENTENCES)

@@ -67,14 +67,9 @@ class McpServer:
             return await self._call(offered, wire_arguments(offered, msgspec.to_builtins(given)))
 
         return Tool(
-            self.full_name(offered),
-            source_of_server(self.name),
-            offered.short_description,
-            reach,
-            arguments,
-            run,
-            is_repeatable=reach is Reach.LOOK,
-        )
+            offered.short_description, reach, is_repeatable=reach is Reach.LOOK,
+            name=self.full_name(offered), server=source_of_server(self.name), arguments=arguments, run=run,
+        )  # fmt: skip
 
     def full_name(self, offered: OfferedTool) -> str:
         """`SERVER.TOOL`, as it is granted and called."""

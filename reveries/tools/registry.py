@@ -42,19 +42,25 @@ class ToolCaller:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool. `server` is the group in which it is offered."""
+class ToolOffer:
+    """What a tool does, and how far it reaches."""
 
-    name: str
-    server: str
     description: str
     reach: Reach
-    arguments: type[msgspec.Struct]
-    run: Callable[[Any, ToolCaller], Awaitable[object]]
     is_repeatable: bool = True
     """Whether calling it twice has the same effect as calling it once."""
     is_additive: bool = False
     """Whether it only adds data under the caller's name: then a caller without write access may call it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(ToolOffer):
+    """One tool. `server` is the group in which it is offered."""
+
+    name: str
+    server: str
+    arguments: type[msgspec.Struct]
+    run: Callable[[Any, ToolCaller], Awaitable[object]]
     check: Callable[[Any], None] | None = None
     """Checks the arguments before the owner is asked for approval. Raises ToolError."""
 

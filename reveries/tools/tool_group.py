@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeVar, get_type_hints
 
 from reveries.tools.reach import Reach
-from reveries.tools.registry import Tool
+from reveries.tools.registry import Tool, ToolOffer
 
 _MARK: Final = "__tool_offer__"
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[object]])
 
 
 @dataclass(frozen=True, slots=True)
-class _Offer:
-    description: str
-    reach: Reach
-    is_repeatable: bool
-    is_additive: bool
-    check: str
+class _Offer(ToolOffer):
+    check: str = ""
 
 
 def offer_tool(
@@ -72,6 +68,6 @@ def _build_tool(
 ) -> Tool:
     given = next(name for name in inspect.signature(run).parameters if name != "self")
     return Tool(
-        name, server, offer.description, offer.reach, get_type_hints(run)[given], run,
-        is_repeatable=offer.is_repeatable, is_additive=offer.is_additive, check=check,
+        offer.description, offer.reach, offer.is_repeatable, offer.is_additive,
+        name=name, server=server, arguments=get_type_hints(run)[given], run=run, check=check,
     )  # fmt: skip

@@ -154,7 +154,7 @@ class WebTools(ToolGroup):
             shown = f"[{address}]" if ":" in address else address
             pinned = urlunsplit((parts.scheme, f"{shown}:{port}", parts.path or "/", parts.query, ""))
             answer = await self._request(pinned, {"Host": parts.netloc}, None, host)
-            if isinstance(answer, _Page):
+            if isinstance(answer, _WebPage):
                 # A hostile page can be slow to parse: not on the event loop.
                 return await asyncio.to_thread(readable_text, answer.text, answer.is_html, url), hosts
             url = _joined(url, answer)
@@ -177,7 +177,7 @@ class WebTools(ToolGroup):
 
     async def _request(
         self, url: str, headers: dict[str, str], parameters: dict[str, str] | None, host: str
-    ) -> "_Page | str":
+    ) -> "_WebPage | str":
         """Return the page, or the address it redirects to. No proxy, cookie or other local setting is used."""
         extensions = {"sni_hostname": host} if host else {}
         headers = {"User-Agent": "reveries", "Accept": "text/html, text/plain, application/json"} | headers
@@ -200,7 +200,7 @@ class WebTools(ToolGroup):
                     if len(body) > _MOST_BYTES:
                         break
                 text = body[:_MOST_BYTES].decode(_charset(answer.charset_encoding), "replace")
-                return _Page(text, is_html="html" in kind)
+                return _WebPage(text, is_html="html" in kind)
         except (httpx.HTTPError, httpx.InvalidURL, LookupError, ValueError, TimeoutError) as error:
             raise ToolError(
                 f"The page could not be had ({type(error).__name__}).", advice="Try another one."
@@ -208,7 +208,7 @@ class WebTools(ToolGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _WebPage:
     text: str
     is_html: bool
 

@@ -130,8 +130,8 @@ NEIGHBOURHOOD = protocol.Neighbourhood(
     request_id=0,
     title="What “the garden” brings to mind",
     nodes=[
-        protocol.GraphNode("e1", "the pear stays", "Ada: the pear stays", NOW, 0.8, 1.0, 0.2, "owner", 0, 1.0),
-        protocol.GraphNode("e2", "a walk", "Tom: a walk", NOW - 86_400, 0.3, 0.4, 0.0, "owner", 1, 0.0),
+        protocol.GraphNode("e1", NOW, "Ada: the pear stays", 0.8, 1.0, 0.2, "owner", "the pear stays", 0, 1.0),
+        protocol.GraphNode("e2", NOW - 86_400, "Tom: a walk", 0.3, 0.4, 0.0, "owner", "a walk", 1, 0.0),
     ],
     ties=[protocol.GraphTie("e1", "e2", "thematic", 0.8, False)],
     left_out=0,

@@ -21,7 +21,7 @@ from tests.command_reference import cli_reference, exit_code_table
 from tests.fakes.daemon import NOW, Script, awake_in_thread, status
 from tests.fakes.listening import until_it_listens
 
-_TURN = protocol.FoundTurn("t1", "e1abcdef99", "Ada", NOW, "the pear stays", 0.91)
+_TURN = protocol.FoundTurn("t1", "Ada", NOW, "the pear stays", 0.91, "e1abcdef99")
 _EPISODE = protocol.FoundEpisode(
     "e1abcdef99", "Ada plans two beds.", NOW, 0.8, 0.6, "owner", "deep", "the pear stays", "Ada", ["e0", "e1abcdef99"]
 )
@@ -286,7 +286,7 @@ def test_inspecting_what_is_not_there_ends_with_1(home: Home) -> None:
 @pytest.mark.requirement("F5")
 def test_hostile_memories_are_printed_harmlessly(home: Home) -> None:
     episode = protocol.FoundEpisode("e1", HOSTILE, NOW, 0.8, 0.6, "owner", "deep", HOSTILE, HOSTILE, ["e1"])
-    found = protocol.Found(0, [episode], [protocol.FoundTurn("t", "e1", HOSTILE, NOW, HOSTILE, 0.9)], 1, 0.1)
+    found = protocol.Found(0, [episode], [protocol.FoundTurn("t", HOSTILE, NOW, HOSTILE, 0.9, "e1")], 1, 0.1)
     with awake_in_thread(home, Script(found=found, pieces=list(HOSTILE))):
         outputs = [
             reveries(home, "memory", "search", "x").out,

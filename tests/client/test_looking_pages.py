@@ -133,18 +133,18 @@ def test_an_explained_search_tells_what_speaks_for_each() -> None:
     episode = protocol.FoundEpisode(
         "e1", "A walk.", NOW, 0.8, 0.6, "owner", "deep", "", "", ["e1"], cosine=0.5, words=0.25, factors=FACTORS
     )
-    turn = protocol.FoundTurn("t1", "e1", "Ada", NOW, "a walk", 3.0, reasons=REASONS)
+    turn = protocol.FoundTurn("t1", "Ada", NOW, "a walk", 3.0, "e1", reasons=REASONS)
     text = text_of(search_results_page(protocol.Found(0, [episode], [turn], 3, 0.01), NOW))
     assert "cosine 0.50, 25% of the words" in text
     assert "+ it contains the words of the query" in text
     plain_text = text_of(
-        search_results_page(protocol.Found(0, [], [protocol.FoundTurn("t", "e", "A", NOW, "x", 1.0)], 0, 0), NOW)
+        search_results_page(protocol.Found(0, [], [protocol.FoundTurn("t", "A", NOW, "x", 1.0, "e")], 0, 0), NOW)
     )
     assert "the words of the query" not in plain_text
 
 
 def test_a_search_shows_no_more_turns_than_were_asked_for() -> None:
-    turns = [protocol.FoundTurn(f"t{place}", "e", "Ada", NOW, f"turn number {place}", 1.0) for place in range(9)]
+    turns = [protocol.FoundTurn(f"t{place}", "Ada", NOW, f"turn number {place}", 1.0, "e") for place in range(9)]
     text = text_of(search_results_page(protocol.Found(0, [], turns, 0, 0), NOW, 2))
     assert "turn number 1" in text
     assert "turn number 2" not in text

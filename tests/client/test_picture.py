@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reveries.client.picture import draw_picture, write_svg
 from reveries.client.picture_labels import COLUMNS, LINES, count_columns, wrap_label
-from reveries.client.picture_layout import Bond, Box, arrange_boxes, has_overlaps, spanning_bonds
+from reveries.client.picture_layout import Bond, LabelBox, arrange_boxes, has_overlaps, spanning_bonds
 from reveries.errors import InputFileError
 from reveries.protocol import GraphNode, GraphTie, Neighbourhood
 from tests.client.test_tui import HOSTILE
@@ -42,12 +42,12 @@ def shown(nodes: list[GraphNode], ties: list[GraphTie], title: str = "What tea b
     return Neighbourhood(1, title, nodes, ties, 3)
 
 
-_boxes = st.lists(st.builds(Box, st.floats(20, 90), st.floats(10, 35), st.floats(20, 70)), min_size=1, max_size=24)
+_boxes = st.lists(st.builds(LabelBox, st.floats(20, 90), st.floats(10, 35), st.floats(20, 70)), min_size=1, max_size=24)
 
 
 @settings(deadline=None, max_examples=40)
 @given(boxes=_boxes, data=st.data())
-def test_no_two_boxes_overlap_and_none_sticks_out(boxes: list[Box], data: st.DataObject) -> None:
+def test_no_two_boxes_overlap_and_none_sticks_out(boxes: list[LabelBox], data: st.DataObject) -> None:
     places = st.integers(0, len(boxes) - 1)
     bonds = data.draw(st.lists(st.builds(Bond, places, places, st.floats(0, 1)), max_size=50))
     bonds = [bond for bond in bonds if bond.first != bond.second]
@@ -60,7 +60,7 @@ def test_no_two_boxes_overlap_and_none_sticks_out(boxes: list[Box], data: st.Dat
 
 
 def test_what_hangs_together_lies_nearer_than_what_does_not() -> None:
-    boxes = [Box(20, 10, 20)] * 6
+    boxes = [LabelBox(20, 10, 20)] * 6
     bonds = [Bond(0, 1, 1.0), Bond(1, 2, 1.0), Bond(0, 2, 1.0), Bond(3, 4, 1.0), Bond(4, 5, 1.0), Bond(3, 5, 1.0)]
     points = arrange_boxes(boxes, bonds, 900.0, 600.0).points
     within = [math.dist(points[bond.first], points[bond.second]) for bond in bonds]

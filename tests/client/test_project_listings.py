@@ -15,10 +15,8 @@ from reveries.client.tui.browser import Browser
 from reveries.client.tui.project_listings import ProjectListing, QuestionListing, WorkLogListing
 from reveries.clock import SystemClock
 from reveries.config import Home
-from reveries.projects.model import Criterion, Orientation, QuestionKind, TaskKind
+from reveries.projects.model import Criterion, NewQuestion, NewTask, Orientation, QuestionKind, TaskKind
 from reveries.projects.proposal_store import NewProposal
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
 from tests.client.screen_text import text_of, until
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living

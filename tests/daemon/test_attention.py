@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from reveries.daemon.occupations.attention import (
     QUIET_SECONDS,
-    Candidate,
     Lane,
     NextOccupation,
     Occupation,
+    OccupationCandidate,
     Situation,
     choose_next,
 )
@@ -20,8 +20,8 @@ NOW = 1_750_000_000.0
 IDLE = Situation(is_talking=False, seconds_since_words=1e9, is_sleep_due=False, held_because="", now=NOW)
 
 
-def work(name: str, last_run_at: float | None, *, can_run: bool = True, lane: Lane = Lane.LOCAL) -> Candidate:
-    return Candidate(name, Occupation.WORK, lane, can_run, last_run_at, rest_seconds=1800.0)
+def work(name: str, last_run_at: float | None, *, can_run: bool = True, lane: Lane = Lane.LOCAL) -> OccupationCandidate:
+    return OccupationCandidate(name, Occupation.WORK, lane, can_run, last_run_at, rest_seconds=1800.0)
 
 
 OLD = work("old", NOW - 9000)
@@ -71,7 +71,7 @@ def test_what_a_provider_does_waits_for_no_sleep_but_for_words() -> None:
 
 candidates = st.lists(
     st.builds(
-        Candidate,
+        OccupationCandidate,
         id=st.text("abcdef", min_size=1, max_size=3),
         occupation=st.just(Occupation.WORK),
         lane=st.sampled_from(Lane),

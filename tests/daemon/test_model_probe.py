@@ -22,7 +22,7 @@ from reveries.llm.circuits import Circuits, open_circuits
 from reveries.llm.metered import MeteredModel
 from reveries.llm.metered_embedding import EmbeddingCache, MeteredEmbedder
 from reveries.llm.remote_embedding import RemoteEmbedder
-from reveries.llm.role_model import Candidate
+from reveries.llm.role_model import ModelCandidate
 from reveries.protocol import AnswerCount
 from tests.fakes.clock import HandClock
 from tests.fakes.scripted import HashingEmbedder, Pause, Script, ScriptedModel
@@ -75,7 +75,7 @@ class Kit:
         metered = MeteredModel(self.model, self.ledger)
         self.circuits = Circuits(database, clock, random.Random(1), {})
         self.prober = Prober(
-            dict.fromkeys(CHAT_ROLES, Candidate("scripted", metered)),
+            dict.fromkeys(CHAT_ROLES, ModelCandidate("scripted", metered)),
             embedder or HashingEmbedder(),
             self.ledger,
             self.circuits,
@@ -108,7 +108,7 @@ async def test_the_clock_says_when_the_first_token_came_and_how_fast_the_rest(
     pieces = [GOOD[:10], GOOD[10:20], GOOD[20:]]
     model = ScriptedModel([[Pause(1.5), pieces[0], Pause(0.5), pieces[1], Pause(0.5), pieces[2]]], clock=clock)
     # Without the ledger, so that only the model takes time.
-    chat = {Role.CONVERSATION: Candidate("scripted", model)}
+    chat = {Role.CONVERSATION: ModelCandidate("scripted", model)}
     prober = dataclasses.replace(Kit(database, clock).prober, chat=chat)
     async with asyncio.timeout(300), asyncio.TaskGroup() as tasks:
         testing = tasks.create_task(prober.probe("conversation"), name="test")

@@ -12,9 +12,7 @@ from reveries import protocol
 from reveries.config import Home, Settings
 from reveries.daemon import program_tools
 from reveries.errors import ReveriesError, UsageError
-from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewQuestion, NewTask, TaskKind, TaskStatus
 from reveries.projects.wake_report import RestReason
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living

@@ -9,8 +9,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.errors import ReveriesError
-from reveries.projects.model import TaskKind
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewTask, TaskKind
 from reveries.projects.work_observers import StepRows, ignore_event
 from reveries.tools.folder_copies import FolderCopies
 from reveries.tools.reach import Reach

@@ -11,10 +11,8 @@ from reveries.config import Home
 from reveries.daemon.mind import Mind
 from reveries.daemon.requests.knowledge import found_entry
 from reveries.errors import InputFileError, NotFoundError
-from reveries.knowledge.model import Chunk, FoundChunk, RelationType
-from reveries.knowledge.relations import NewRelation
-from reveries.projects.model import TaskKind
-from reveries.projects.task_store import NewTask
+from reveries.knowledge.model import Chunk, FoundChunk, NewRelation, RelationType
+from reveries.projects.model import NewTask, TaskKind
 from tests.client.test_looking_pages import text_of
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
@@ -71,7 +69,7 @@ def test_only_what_holds_instead_of_a_replaced_text_says_so() -> None:
     every = {one.id: one for one in (old, between, new)}
 
     def why(chunk: Chunk, led_from: Chunk, led_by: str = "replaces") -> str:
-        return found_entry(FoundChunk(chunk, 0.0, 1.0, led_from=led_from.id, led_by=led_by), every, 1.0, NOON).why
+        return found_entry(FoundChunk(1.0, chunk=chunk, led_from=led_from.id, led_by=led_by), every, 1.0, NOON).why
 
     assert "holds now instead of “The lease”" in why(new, old)
     assert "“replaces” leads here from “The lease”" in why(between, old)

@@ -3,9 +3,7 @@
 from reveries import protocol
 from reveries.config import Home
 from reveries.llm.base import Role
-from reveries.projects.model import Criterion, Orientation, TaskKind, TaskStatus
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import Criterion, NewQuestion, NewTask, Orientation, TaskKind, TaskStatus
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_project_wishes import say

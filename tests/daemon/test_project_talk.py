@@ -14,10 +14,8 @@ from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence, 
 from reveries.knowledge.project_knowledge import ProjectKnowledge
 from reveries.memory.model import Origin
 from reveries.projects.answers import CRITERION_TAG
-from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.model import NewQuestion, NewTask, Project, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import OrientationTools
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
 from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.daemon.kit import Events, talking
 from tests.memory.kit import WordEmbedder

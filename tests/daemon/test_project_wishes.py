@@ -6,9 +6,7 @@ import pytest
 from reveries import protocol
 from reveries.config import Home
 from reveries.llm.base import Prompt, Role
-from reveries.projects.model import TaskKind, TaskStatus, WorkTask
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewQuestion, NewTask, TaskKind, TaskStatus, WorkTask
 from tests.daemon.asking import ask
 from tests.daemon.kit import Events
 from tests.daemon.mind_kit import NOON, Living, living

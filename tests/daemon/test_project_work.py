@@ -15,9 +15,8 @@ from reveries.daemon.occupations.work_break import WorkBreak
 from reveries.daemon.shutdown import Shutdown, wind_down
 from reveries.errors import UsageError
 from reveries.llm.base import PROJECT_ROLES, Prompt
-from reveries.projects.model import TaskKind, TaskStatus
+from reveries.projects.model import NewTask, TaskKind, TaskStatus
 from reveries.projects.orientation_tools import GetOrientation, OrientationTools
-from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason, WakeReport
 from reveries.tools.registry import ToolCaller
 from tests.daemon.asking import ask

@@ -158,7 +158,9 @@ async def test_the_owner_adds_edits_orders_finishes_and_drops_tasks_and_a_weekly
 
 def test_each_task_command_becomes_its_request() -> None:
     assert parse_task_command(7, "add Boat hull --every month") == protocol.AddTask(7, NAME, "hull", every="month")
-    assert parse_task_command(7, "edit Boat hull --due ''") == protocol.EditTask(7, NAME, "hull", due="")
+    assert parse_task_command(7, "edit Boat hull --due ''") == protocol.EditTask(
+        7, NAME, "hull", protocol.TaskEdit(due="")
+    )
     assert parse_task_command(7, "drop Boat hull rope") == protocol.DropTasks(7, NAME, ("hull", "rope"))
     assert parse_task_command(7, "move Boat hull 2") == protocol.MoveTask(7, NAME, "hull", 2)
     assert parse_task_command(7, "done Boat hull") == protocol.FinishTask(7, NAME, "hull")

@@ -242,7 +242,7 @@ async def test_the_light_sleep_before_a_drop_can_still_be_taken_back(home: Home)
         entry = await talk_and_think(life)
         await ask(life.mind, protocol.MarkThought(1, entry.thought_id, "drop"))
         for run in await life.mind.memory.sleep_log(10):
-            await life.mind.sleep.take_back(run.id, through=True)
+            await life.mind.sleep.take_back(run.run_id, through=True)
         assert len(life.mind.memory.live.graph) == 0
 
 
@@ -273,7 +273,7 @@ async def test_every_sleep_around_a_drop_can_still_be_taken_back(home: Home) -> 
         await life.mind.sleep.consolidate(None, trigger="test")
         for run in await life.mind.memory.sleep_log(10):
             if run.trigger != "undo" and not run.undone_by:
-                await life.mind.sleep.take_back(run.id, through=True)
+                await life.mind.sleep.take_back(run.run_id, through=True)
         await life.mind.sleep.light_sleep()
         found = await life.mind.memory.search("her mother's tree", 10)
         assert THOUGHT not in [turn.turn.text for turn in found.turns]

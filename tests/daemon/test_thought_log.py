@@ -11,7 +11,9 @@ from reveries.monologue.thought import ActivatedMemory, FinishedThought, Reactiv
 from tests.daemon.kit import Talk, talking, thoughts_of
 
 DAY_SECONDS = 86400.0
-THOUGHT = FinishedThought("t1", 10.0, 20.0, "step", "finished", "It had no more to say.", "Paul may grieve.", 4, "m")
+THOUGHT = FinishedThought(
+    "t1", 10.0, 20.0, "step", "finished", "Paul may grieve.", 4, "m", explanation="It had no more to say."
+)
 
 
 async def _kinds(talk: Talk) -> list[str]:

@@ -17,7 +17,7 @@ from reveries.llm.base import CHAT_ROLES, Prompt, Role
 from reveries.llm.budget import Ledger
 from reveries.llm.circuits import Circuits
 from reveries.llm.metered import MeteredModel
-from reveries.llm.role_model import Candidate
+from reveries.llm.role_model import ModelCandidate
 from reveries.llm.tier import Tier
 from reveries.llm.tier_results import TierResults, open_tier_results
 from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup
@@ -47,7 +47,7 @@ class Kit:
         models = dict.fromkeys(CHAT_ROLES, model) | {Role.MONOLOGUE: monologue or model}
         self.tester = TierTester(
             {
-                role: Candidate(one.name.partition("/")[0], MeteredModel(one, self.ledger))
+                role: ModelCandidate(one.name.partition("/")[0], MeteredModel(one, self.ledger))
                 for role, one in models.items()
             },
             lambda role: Tier.SMALL,

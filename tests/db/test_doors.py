@@ -427,7 +427,7 @@ async def test_a_pass_that_lost_taints_is_taken_back_after_the_migration_that_ga
                 [PastTurn(NOW - hours * 3600, "Bea", "The boat Sole needs blue paint.")]
             )
         await memory.light_sleep()
-        light, before = (await memory.sleep_log(1))[0].id, picture(memory)
+        light, before = (await memory.sleep_log(1))[0].run_id, picture(memory)
         answer = deep_answer(0.5, "The boat Sole needs blue paint.", summary="The boat Sole needs blue paint.")
         deep = await memory.deep_sleep(ScriptedModel([answer] * 2))
         assert deep.merged == 1

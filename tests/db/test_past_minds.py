@@ -129,22 +129,22 @@ async def test_what_its_sleep_did_is_shown_and_taken_back_as_that_version_wrote_
     unpacked(version, tmp_path)
     async with open_memory(tmp_path, HandClock(NOW + 5 * DAY), first_id=900_000) as memory:
         runs = await memory.sleep_log(99)
-        shown = [await memory.sleep_run(run.id) for run in runs]
+        shown = [await memory.sleep_run(run.run_id) for run in runs]
         if is_shortened:
             long = await _record_chars(memory)
             await memory.shorten_records()
             # The last code of schema 7 wrote the short form itself.
             assert await _record_chars(memory) < 0.6 * long if version < 7 else await _record_chars(memory) == long
-            assert [await memory.sleep_run(run.id) for run in runs] == shown
+            assert [await memory.sleep_run(run.run_id) for run in runs] == shown
         told = [diff for detail in shown for change in detail.changes for diff in change.episodes]
         assert {name for name, _ in LEDGER.episodes} == {diff.episode_id for diff in told}
         assert "You told me of it." in {diff.new_summary for diff in told}
         if version < 3:
             with pytest.raises(UndoError, match="earlier version"):
-                await memory.undo_pass(runs[0].id)
+                await memory.undo_pass(runs[0].run_id)
             return
         for run in runs:
-            await memory.undo_pass(run.id)
+            await memory.undo_pass(run.run_id)
         assert not len(memory.live.graph)
         assert not memory.live.graph.links_by_type()
         assert not memory.live.claims.claims

@@ -37,7 +37,7 @@ def stored_chunk(**changed: object) -> Chunk:
 
 def stored_relation(**changed: object) -> Relation:
     relation = Relation(
-        "r1", "c1", "c2", RelationType.SUPPORTS, 0.5, False, (), 0.7, "stated", 0, NOW, NOW,
+        "c1", "c2", RelationType.SUPPORTS, 0.5, id="r1", activation_count=0, last_activated_at=NOW, created_at=NOW,
     )  # fmt: skip
     return replace(relation, **changed)  # type: ignore[arg-type]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from reveries.db.database import Database
 from reveries.errors import ReveriesError, UsageError
 from reveries.knowledge.evolution import ARCHIVE_BELOW, replaces
-from reveries.knowledge.model import RelationType
+from reveries.knowledge.model import NewRelation, RelationType
 from reveries.knowledge.project_knowledge import ProjectKnowledge
-from reveries.knowledge.relations import NewRelation, relations_of_project
+from reveries.knowledge.relations import relations_of_project
 from tests.knowledge.kit import OTHER, PROJECT, new_chunk, open_knowledge
 
 CHECKED_EVERY = 25

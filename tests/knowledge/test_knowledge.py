@@ -14,12 +14,13 @@ from reveries.knowledge.model import (
     Confidence,
     Fall,
     NewChunk,
+    NewRelation,
     RelationType,
     SearchFilters,
 )
 from reveries.knowledge.project_index import ProjectIndex
 from reveries.knowledge.query_planning import QueryType, example_questions
-from reveries.knowledge.relations import NewRelation, relations_of_chunk
+from reveries.knowledge.relations import relations_of_chunk
 from reveries.llm.base import Vectors
 from tests.fakes.clock import HandClock
 from tests.knowledge.kit import DAY, OTHER, PROJECT, new_chunk, open_knowledge

@@ -58,7 +58,7 @@ _OPEN: Final = {"type": "object", "properties": {"headers": {"type": "object"}, 
 def sent_schemas() -> Mapping[str, Mapping[str, object]]:
     """The schemas by what they are for."""
     tools = [
-        Tool("search", "knowledge", "", Reach.LOOK, SearchKnowledge, Mock()),
+        Tool("", Reach.LOOK, name="search", server="knowledge", arguments=SearchKnowledge, run=Mock()),
         *FolderTools(Mock(), Mock()).tools(),
         *WebTools("").tools(),
     ]
@@ -97,4 +97,4 @@ def answer_types_asked_for() -> set[str]:
 def _served(name: str, schema: Mapping[str, object]) -> Tool:
     arguments = arguments_type(OfferedTool(name, "", dict(schema)))
     assert arguments is not None
-    return Tool(f"server.{name}", "server", "", Reach.OUT, arguments, Mock())
+    return Tool("", Reach.OUT, name=f"server.{name}", server="server", arguments=arguments, run=Mock())

@@ -8,7 +8,7 @@ from reveries.errors import BudgetExceededError, ModelFault, ModelMissingError, 
 from reveries.llm.base import ChatMessage, Finished, Prompt, Role
 from reveries.llm.circuit import OPEN_AFTER_FAILURES, PROBE_SECONDS
 from reveries.llm.circuits import Circuits, open_circuits
-from reveries.llm.role_model import CONVERSATION_TRIES, Candidate, RoleModel
+from reveries.llm.role_model import CONVERSATION_TRIES, ModelCandidate, RoleModel
 from tests.fakes.clock import HandClock
 from tests.fakes.scripted import ScriptedModel
 from tests.llm.contract import a_prompt, play
@@ -22,7 +22,7 @@ async def circuits(database: Database, clock: HandClock) -> Circuits:
 
 
 def _model(circuits: Circuits, clock: HandClock, *models: ScriptedModel) -> RoleModel:
-    return RoleModel([Candidate(model.name, model) for model in models], circuits, clock)
+    return RoleModel([ModelCandidate(model.name, model) for model in models], circuits, clock)
 
 
 async def _ask(model: RoleModel, clock: HandClock, role: Role = Role.CONVERSATION) -> str:

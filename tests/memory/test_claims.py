@@ -192,9 +192,9 @@ async def test_a_supersession_is_taken_back_with_the_pass_that_found_it(tmp_path
     async with open_memory(tmp_path, clock) as memory:
         await moved(memory, clock)
         (newest, *_) = await memory.sleep_log(1)
-        detail = await memory.sleep_run(newest.id)
+        detail = await memory.sleep_run(newest.run_id)
         assert "ranks under" in detail.changes[0].superseded[0]
-        await memory.undo_pass(newest.id)
+        await memory.undo_pass(newest.run_id)
         assert not memory.live.claims.conflicts
         assert [claim.value for claim in memory.live.claims.claims.values()] == ["Lisbon"]
         await memory.light_sleep()

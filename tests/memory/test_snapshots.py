@@ -123,7 +123,7 @@ async def happen(memory: Memory, clock: HandClock, deed: str, text: str) -> None
     elif deed == "undo":
         for run in await memory.sleep_log(1):
             with contextlib.suppress(UndoError):
-                await memory.undo_pass(run.id, through=True)
+                await memory.undo_pass(run.run_id, through=True)
     elif deed == "wake up":
         await memory._deep_recall.wake_episodes(await asleep(memory), "the test")
     elif deed == "catch up":

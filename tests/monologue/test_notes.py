@@ -18,7 +18,7 @@ def thought(
     text: str = NOTED, *, why_ended: str = "settled", tainted: bool = False, memory: bool = False
 ) -> FinishedThought:
     memories = (ActivatedMemory("e1", "The pear tree.", "a day ago", memory),)
-    return FinishedThought("t1", 1.0, 2.0, "timer", why_ended, "", text, 9, "m", memories, is_tainted=tainted)
+    return FinishedThought("t1", 1.0, 2.0, "timer", why_ended, text, 9, "m", memories=memories, is_tainted=tainted)
 
 
 def test_a_line_that_is_addressed_to_the_owner_is_a_note() -> None:

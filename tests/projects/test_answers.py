@@ -13,9 +13,7 @@ from reveries.llm.tier import Tier
 from reveries.projects.answers import is_dropping, is_no, is_not_reached
 from reveries.projects.conflict_answers import ConflictChoice, read_choice
 from reveries.projects.documents import note_fallen_chunk
-from reveries.projects.model import AgentStatus, Phase, Project, TaskKind, TaskStatus
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import AgentStatus, NewQuestion, NewTask, Phase, Project, TaskKind, TaskStatus
 from reveries.projects.wake import note_answers
 from reveries.projects.wake_report import RestReason
 from reveries.projects.yes_answers import is_yes, what_is_beyond_yes

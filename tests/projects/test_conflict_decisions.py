@@ -10,8 +10,9 @@ import pytest
 from reveries.llm.tier import Tier
 from reveries.projects.conflict_decisions import DecidedBy, DecisionState, NewDecision, find_conflict, pair_id
 from reveries.projects.conflict_judging import judge_doubtful
-from reveries.projects.note_answers import Standing, answer_from_notes
+from reveries.projects.note_answers import answer_from_notes
 from reveries.projects.timeline import build_timeline
+from reveries.protocol import AnswerStanding
 from tests.projects.kit import Work, open_work
 
 NOTES = {
@@ -81,7 +82,7 @@ async def test_what_does_not_hold_answers_no_question_and_is_in_no_timeline(tmp_
         found = await work.store.read_facts(project_id)
         answers = answer_from_notes(found, "When is the tent delivered?", TODAY).answers
         assert [(item.value, item.standing) for item in answers] == [
-            ("2026-12-12", Standing.HOLDS), ("2026-12-10", Standing.REPLACED),
+            ("2026-12-12", AnswerStanding.HOLDS), ("2026-12-10", AnswerStanding.REPLACED),
         ]  # fmt: skip
         assert [entry.value for entry in build_timeline(found, [], TODAY)] == ["2026-12-12"]
 

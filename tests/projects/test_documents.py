@@ -7,9 +7,8 @@ from reveries.llm.base import Vectors
 from reveries.llm.tier import Tier
 from reveries.projects.document_texts import DocumentText, build_documents
 from reveries.projects.documents import DocumentChange, update_document
-from reveries.projects.model import Project, TaskKind, TaskStatus
+from reveries.projects.model import NewTask, Project, TaskKind, TaskStatus
 from reveries.projects.sections import split_text
-from reveries.projects.task_store import NewTask
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_folder import known as known_in_folder

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from reveries.memory.forgetting.selection import BY_WORDS, Selection
 from reveries.projects.documents import chunks_of_text
-from reveries.projects.model import TaskKind, TaskStatus
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewTask, TaskKind, TaskStatus
 from tests.fakes.clock import HandClock
 from tests.memory.forgetting.test_forgetting import bytes_left
 from tests.memory.kit import NOW, open_memory

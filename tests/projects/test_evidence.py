@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reveries.projects.evidence import Evidence, Facts, QuotedChunk, find_faults, stands_in
+from reveries.projects.evidence import Evidence, EvidenceFacts, QuotedChunk, find_faults, stands_in
 from reveries.projects.model import TaskStatus
 from tests.projects.kit import asked_for, finished, open_work, planned, task_in
 
-FACTS = Facts(
+FACTS = EvidenceFacts(
     chunks={"c1": "The quay may be used until ten.\nAfter that there is a fine.", "c2": "Els Bakker signs."},
     files={"plan.md": "aa", "list.csv": "bb"},
     commands={"make test": 0, "make lint": 2},

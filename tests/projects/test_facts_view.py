@@ -12,11 +12,11 @@ from reveries.llm.tier import Tier
 from reveries.projects.document_texts import build_documents
 from reveries.projects.documents import note_fallen_chunk, update_document
 from reveries.projects.facts_view import ProjectFacts, read_facts
-from reveries.projects.model import QuestionKind
-from reveries.projects.question_store import NewQuestion
+from reveries.projects.model import NewQuestion, QuestionKind
 from reveries.projects.sections import split_text
-from reveries.projects.timeline import Due, add_tables, build_timeline
+from reveries.projects.timeline import add_tables, build_timeline
 from reveries.projects.wake import note_answers
+from reveries.protocol import Due
 from tests.knowledge.kit import stored_chunk
 from tests.projects.kit import Work, open_work
 

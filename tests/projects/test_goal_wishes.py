@@ -13,7 +13,17 @@ WHOLE = "all that was said"
 
 
 def asked(text: str, project: Project = BATH, kind: QuestionKind = QuestionKind.QUESTION) -> OwnerQuestion:
-    return OwnerQuestion(text, project.id, kind, text, "", QuestionStatus.OPEN, "", 0.0, None, None)
+    return OwnerQuestion(
+        text,
+        kind,
+        id=text,
+        project_id=project.id,
+        status=QuestionStatus.OPEN,
+        answer="",
+        asked_at=0.0,
+        answered_at=None,
+        noted_at=None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ARCHIVE_TAG
-from reveries.projects.model import QuestionStatus, TaskKind, TaskStatus
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewTask, QuestionStatus, TaskKind, TaskStatus
 from reveries.projects.wake import wake_project
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, asked_for, finished, open_work, planned, task_in

@@ -9,9 +9,7 @@ from reveries.errors import NotFoundError, UsageError
 from reveries.projects.approvals import ApprovalScope, PendingCall, read_scope, scope_or_refusal
 from reveries.projects.grant_store import GrantKind
 from reveries.projects.grants import give_grant, grants_for_task, revoke_grants, source_id
-from reveries.projects.model import Project, QuestionKind, TaskKind
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewQuestion, NewTask, Project, QuestionKind, TaskKind
 from reveries.tools.reach import GrantSet, source_of_host
 from tests.projects.kit import Work, finished, open_work
 

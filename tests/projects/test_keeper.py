@@ -9,11 +9,10 @@ import pytest
 from reveries.llm.tier import Tier
 from reveries.projects.documents import update_document
 from reveries.projects.draft_store import NewDraft
-from reveries.projects.model import MadeBy, Phase, ProposalState, TaskKind, TaskStatus
+from reveries.projects.model import MadeBy, NewTask, Phase, ProposalState, TaskKind, TaskStatus
 from reveries.projects.note_changes import compare_facts
 from reveries.projects.proposal_store import find_proposal, open_proposals
 from reveries.projects.proposals import propose_tasks
-from reveries.projects.task_store import NewTask
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
 from tests.projects.test_facts_view import facts_of

@@ -8,8 +8,7 @@ import pytest
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk, RelationType
 from reveries.llm.tier import Tier
 from reveries.projects.intake import GoalFrame, answer_with_goal
-from reveries.projects.model import Project, QuestionStatus, TaskStatus
-from reveries.projects.question_store import NewQuestion
+from reveries.projects.model import NewQuestion, Project, QuestionStatus, TaskStatus
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, asked_for, finished, open_work
 from tests.projects.test_worker import DONE_SO_FAR, GOAL, Hand, begin_task, folder, task_of

@@ -117,7 +117,17 @@ def test_bold_words_of_a_report_that_was_written_are_no_patterns_and_use_no_file
 
 def test_what_a_later_task_made_of_a_file_is_no_change_from_outside() -> None:
     def done(name: str, at: float, *files: TaskFile) -> WorkTask:
-        return WorkTask(name, "p", "g", name, "", TaskKind.OTHER, TaskStatus.DONE, completed_at=at, files=tuple(files))
+        return WorkTask(
+            name,
+            "",
+            TaskKind.OTHER,
+            goal_id="g",
+            id=name,
+            project_id="p",
+            status=TaskStatus.DONE,
+            completed_at=at,
+            files=tuple(files),
+        )
 
     first = done("first", 1, TaskFile("a", "1", is_made=False))
     second = done("second", 2, TaskFile("a", "2", is_made=True))

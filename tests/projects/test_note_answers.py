@@ -11,8 +11,8 @@ from reveries.client.features.knowledge import know_page
 from reveries.client.render import Page
 from reveries.daemon.requests.knowledge import note_answer_entry
 from reveries.llm.tier import Tier
-from reveries.projects.note_answers import NoteAnswers, Standing, Verdict, answer_from_notes
-from reveries.protocol import Chunks
+from reveries.projects.note_answers import NoteAnswers, NoteVerdict, answer_from_notes
+from reveries.protocol import AnswerStanding, Chunks
 from tests.projects.kit import open_work
 from tests.projects.test_facts_view import facts_of, say
 
@@ -34,9 +34,9 @@ def first_line(answers: NoteAnswers) -> str:
 
 def is_right(answers: NoteAnswers, asked: dict[str, str]) -> bool:
     if "file" not in asked:
-        return answers.verdict is not Verdict.SAID
+        return answers.verdict is not NoteVerdict.SAID
     return (
-        answers.verdict is Verdict.SAID
+        answers.verdict is NoteVerdict.SAID
         and answers.answers[0].document == asked["file"]
         and asked["says"] in first_line(answers)
     )
@@ -71,10 +71,10 @@ def test_a_value_that_was_called_off_or_replaced_since_is_not_the_answer_but_is_
     }
     price = ask("How much does the hall cost?", **notes)
     assert [(item.value, item.standing) for item in price.answers] == [
-        ("210", Standing.HOLDS), ("180", Standing.REPLACED),
+        ("210", AnswerStanding.HOLDS), ("180", AnswerStanding.REPLACED),
     ]  # fmt: skip
     only = ask("When is the rehearsal?", b_md=notes["b_md"])
-    assert [item.standing for item in only.answers] == [Standing.CANCELLED]
+    assert [item.standing for item in only.answers] == [AnswerStanding.CANCELLED]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ async def test_an_answer_of_the_owner_stands_above_any_note(tmp_path: Path) -> N
         found = await work.store.read_facts(project.id)
         answers = answer_from_notes(found, "How wide is the shelf?", TODAY).answers
         assert [(item.value, item.is_owner, item.standing) for item in answers] == [
-            ("74", True, Standing.HOLDS), ("80", False, Standing.REPLACED),
+            ("74", True, AnswerStanding.HOLDS), ("80", False, AnswerStanding.REPLACED),
         ]  # fmt: skip
 
 
@@ -119,5 +119,5 @@ def test_the_page_shows_value_place_and_day_or_that_the_notes_do_not_say_it() ->
     assert "The rent is 900 EUR a month." in shown
     assert "The notes do not say it." in text_of(know_page(Chunks(1, [], verdict="not_said")))
     asked = ask("Who carries the piano?", flat_md="Who carries the piano up?\n")
-    assert asked.verdict is Verdict.OPEN
+    assert asked.verdict is NoteVerdict.OPEN
     assert first_line(asked) == "Who carries the piano up?"

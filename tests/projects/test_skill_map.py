@@ -8,7 +8,17 @@ from reveries.projects.orientation_rewrite import add_skills, progress_of, updat
 
 
 def task(name: str, area: str, status: TaskStatus, flagged: str = "") -> WorkTask:
-    return WorkTask(name, "p", "g", name, "", TaskKind.FIND_OUT, status, skill_area=area, flagged_because=flagged)
+    return WorkTask(
+        name,
+        "",
+        TaskKind.FIND_OUT,
+        goal_id="g",
+        id=name,
+        project_id="p",
+        status=status,
+        skill_area=area,
+        flagged_because=flagged,
+    )
 
 
 TASKS = [

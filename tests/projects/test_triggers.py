@@ -39,7 +39,9 @@ def test_what_makes_a_page_due_when_no_event_did(changed: dict[str, object], tri
 
 
 def _task(area: str, status: TaskStatus) -> WorkTask:
-    return WorkTask(f"{area}{status}", "p", "g", "t", "", TaskKind.FIND_OUT, status, skill_area=area)
+    return WorkTask(
+        "t", "", TaskKind.FIND_OUT, goal_id="g", id=f"{area}{status}", project_id="p", status=status, skill_area=area
+    )
 
 
 @pytest.mark.requirement("V-92")
@@ -58,7 +60,16 @@ def test_a_milestone_is_the_last_open_task_of_a_top_level_skill() -> None:
 def test_three_answers_for_which_tasks_waited_make_a_page_due() -> None:
     def answered(*blocks: str) -> OwnerQuestion:
         return OwnerQuestion(
-            "q", "p", QuestionKind.QUESTION, "?", "", QuestionStatus.ANSWERED, "a", 0.0, 1.0, None, blocks=blocks
+            "?",
+            QuestionKind.QUESTION,
+            id="q",
+            project_id="p",
+            status=QuestionStatus.ANSWERED,
+            answer="a",
+            asked_at=0.0,
+            answered_at=1.0,
+            noted_at=None,
+            blocks=blocks,
         )
 
     assert rewrite_after_answers([answered("t1"), answered("t2"), answered("t3")]) == "answers"

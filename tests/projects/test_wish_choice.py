@@ -16,7 +16,7 @@ BOAT = Project("p2", "Boat", "active", 0.0, None, None, "", ())
 
 
 def task(project: Project, title: str, status: TaskStatus = TaskStatus.READY) -> WorkTask:
-    return WorkTask(title, project.id, None, title, "", TaskKind.OTHER, status)
+    return WorkTask(title, "", TaskKind.OTHER, goal_id=None, id=title, project_id=project.id, status=status)
 
 
 TASKS = {
@@ -24,7 +24,8 @@ TASKS = {
     "p2": [task(BOAT, "Paint the hull")],
 }
 QUESTION = OwnerQuestion(
-    "q", "p1", QuestionKind.QUESTION, "Which tiles?", "", QuestionStatus.OPEN, "", 0.0, None, None
+        "Which tiles?", QuestionKind.QUESTION, id="q", project_id="p1", status=QuestionStatus.OPEN, answer="",
+        asked_at=0.0, answered_at=None, noted_at=None
 )  # fmt: skip
 
 

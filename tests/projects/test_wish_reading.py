@@ -14,7 +14,9 @@ BATH = Project("p2", "Bathroom", "active", 0.0, None, None, "", ())
 
 
 def task(project: Project, title: str, due: str = "") -> WorkTask:
-    return WorkTask(title, project.id, None, title, "", TaskKind.OTHER, TaskStatus.READY, due=due)
+    return WorkTask(
+        title, "", TaskKind.OTHER, goal_id=None, id=title, project_id=project.id, status=TaskStatus.READY, due=due
+    )
 
 
 TASKS = {

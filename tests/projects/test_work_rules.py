@@ -10,6 +10,7 @@ from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, Fall, N
 from reveries.projects.answers import own_answers
 from reveries.projects.model import (
     KeyDecision,
+    NewTask,
     Orientation,
     OwnerQuestion,
     QuestionKind,
@@ -25,7 +26,6 @@ from reveries.projects.planning import PlannedTask, check_plan
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import gather_material
 from reveries.projects.task_execution import FinishStep, Learning, ResultStatus, TaskResult, finish
-from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import REACHED_TAG
 from reveries.projects.work_planning import PlanQuestion, WorkPlan, number_questions
 from tests.knowledge.kit import stored_chunk
@@ -34,12 +34,22 @@ from tests.projects.test_worker import GOAL, Hand, task_of
 
 
 def question(answer: str, **more: Any) -> OwnerQuestion:
-    asked = OwnerQuestion("q", "p", QuestionKind.QUESTION, "?", "", QuestionStatus.ANSWERED, answer, 1.0, 2.0, 3.0)
+    asked = OwnerQuestion(
+        "?",
+        QuestionKind.QUESTION,
+        id="q",
+        project_id="p",
+        status=QuestionStatus.ANSWERED,
+        answer=answer,
+        asked_at=1.0,
+        answered_at=2.0,
+        noted_at=3.0,
+    )
     return replace(asked, **more)
 
 
 def task(title: str, status: TaskStatus = TaskStatus.READY, **more: Any) -> WorkTask:
-    return replace(WorkTask(title, "p", "g", title, "", TaskKind.OTHER, status), **more)
+    return replace(WorkTask(title, "", TaskKind.OTHER, goal_id="g", id=title, project_id="p", status=status), **more)
 
 
 def planned(title: str, *needs: int, area: str = "wood") -> PlannedTask:

@@ -7,9 +7,7 @@ import pytest
 from reveries.knowledge.model import ChunkSource, ChunkType, Confidence, NewChunk
 from reveries.projects.attempt_evidence import CommandRun, FileText, cut_middle, describe_files, describe_runs
 from reveries.projects.coherence import shares_words
-from reveries.projects.model import Orientation, Project, TaskKind, TaskStatus, WorkTask
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewQuestion, NewTask, Orientation, Project, TaskKind, TaskStatus, WorkTask
 from reveries.projects.triggers import reached_criteria
 from reveries.tools.sandbox import find_sandbox
 from tests.projects.kit import Work, asked_for, finished, open_work, tool_services
@@ -323,7 +321,9 @@ async def test_what_a_model_writes_at_a_milestone_is_kept_if_the_owner_said_some
 @pytest.mark.requirement("V-5", "V-91")
 def test_a_task_that_only_quotes_the_goal_does_not_serve_it() -> None:
     def task(title: str, description: str) -> WorkTask:
-        return WorkTask("t", "p", "g", title, description, TaskKind.OTHER, TaskStatus.READY)
+        return WorkTask(
+            title, description, TaskKind.OTHER, goal_id="g", id="t", project_id="p", status=TaskStatus.READY
+        )
 
     page = Orientation("")
     assert not shares_words(task("Count penguins", f"For the goal: {GOAL.upper()}."), GOAL, page)

@@ -11,7 +11,16 @@ from reveries.errors import NotFoundError, ReveriesError, UsageError
 from reveries.knowledge.model import ARCHIVE_TAG, ChunkSource, ChunkType, Confidence
 from reveries.projects.intake import CRITERIA_TAG
 from reveries.projects.knowledge_tools import KnowledgeTools
-from reveries.projects.model import Criterion, KeyDecision, Orientation, QuestionKind, TaskKind, TaskStatus
+from reveries.projects.model import (
+    Criterion,
+    KeyDecision,
+    NewQuestion,
+    NewTask,
+    Orientation,
+    QuestionKind,
+    TaskKind,
+    TaskStatus,
+)
 from reveries.projects.orientation_tools import (
     DecisionIn,
     OrientationIn,
@@ -20,8 +29,6 @@ from reveries.projects.orientation_tools import (
 )
 from reveries.projects.project_names import derive_project_name
 from reveries.projects.prompt_material import gather_material
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
 from reveries.projects.triggers import INTAKE_TAG
 from reveries.projects.wake import note_answers, wake_project
 from reveries.projects.wake_report import RestReason

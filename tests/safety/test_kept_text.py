@@ -8,12 +8,12 @@ import pytest
 from reveries.config import load_settings
 from reveries.llm.base import Vector
 from reveries.safety.kept_text import kept_verdict, meaning_verdict
-from reveries.safety.likeness import Likeness
+from reveries.safety.likeness import TextLikeness
 from reveries.safety.verdict import CONTINUE, TripReason
 from tests.safety.test_likeness import CALM, DISTRESSED, LIKENESS, unit
 
 SETTINGS: Final = load_settings(None).circuit_breaker
-NOTHING_LIKE_IT: Final = Likeness("made-up", unit(1.0) * np.float32(8.0), -40.0)
+NOTHING_LIKE_IT: Final = TextLikeness("made-up", unit(1.0) * np.float32(8.0), -40.0)
 
 
 def test_a_harmless_answer_goes_on() -> None:

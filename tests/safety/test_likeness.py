@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reveries.llm.base import Vector
 from reveries.safety.breaker import Breaker, Knowledge
-from reveries.safety.likeness import Likeness, MeaningWatch, is_prose, load_likeness
+from reveries.safety.likeness import MeaningWatch, TextLikeness, is_prose, load_likeness
 from reveries.safety.verdict import CONTINUE, Action, TripReason
 from tests.safety.settings import SHIPPED, changed, first_trip, reply_breaker, thought_breaker, verdicts_on
 
@@ -23,7 +23,7 @@ def unit(*numbers: float) -> Vector:
     return (vector / np.linalg.norm(vector)).astype(np.float32)
 
 
-LIKENESS = Likeness("made-up", unit(1.0) * np.float32(8.0), -4.0)
+LIKENESS = TextLikeness("made-up", unit(1.0) * np.float32(8.0), -4.0)
 DISTRESSED, CALM = unit(1.0, 0.2), unit(0.0, 1.0)
 
 

@@ -34,8 +34,8 @@ async def _nothing(given: Any, caller: ToolCaller) -> str:
 
 
 TOOLS = [
-    Tool("read_file", "folder", "A file.", Reach.LOOK, ReadFile, _nothing),
-    Tool("run_command", "folder", "A command.", Reach.INSIDE, RunCommand, _nothing),
+    Tool("A file.", Reach.LOOK, name="read_file", server="folder", arguments=ReadFile, run=_nothing),
+    Tool("A command.", Reach.INSIDE, name="run_command", server="folder", arguments=RunCommand, run=_nothing),
 ]
 
 

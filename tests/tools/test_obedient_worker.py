@@ -11,8 +11,7 @@ import pytest
 from reveries.errors import UsageError
 from reveries.gates import ToolGate
 from reveries.projects.grants import give_grant
-from reveries.projects.model import Project, TaskKind
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewTask, Project, TaskKind
 from reveries.projects.task_tools import ToolServices
 from reveries.projects.work_observers import StepRows
 from reveries.tools.reach import Reach, digest_call

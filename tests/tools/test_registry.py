@@ -22,7 +22,10 @@ async def add(given: Add, caller: ToolCaller) -> Sum:
     return Sum(given.first + given.second, caller.role)
 
 
-TOOLS = [Tool("add", "sums", "Add.", Reach.LOOK, Add, add), Tool("put", "sums", "Put.", Reach.INSIDE, Add, add)]
+TOOLS = [
+    Tool("Add.", Reach.LOOK, name="add", server="sums", arguments=Add, run=add),
+    Tool("Put.", Reach.INSIDE, name="put", server="sums", arguments=Add, run=add),
+]
 REGISTRY = ToolRegistry(TOOLS, {"work": frozenset({"add", "put"}), "reading": frozenset({"add"})})
 WORK = ToolCaller("work")
 
@@ -86,7 +89,8 @@ async def answer_with_arguments(given: Ask, _: ToolCaller) -> Ask:
 )
 async def test_arguments_count_as_they_are_meant(given: dict[str, object], read: dict[str, object]) -> None:
     tools = ToolRegistry(
-        [Tool("ask", "asks", "Ask.", Reach.LOOK, Ask, answer_with_arguments)], {"work": frozenset({"ask"})}
+        [Tool("Ask.", Reach.LOOK, name="ask", server="asks", arguments=Ask, run=answer_with_arguments)],
+        {"work": frozenset({"ask"})},
     )
     usual = await tools.call(WORK, "ask", {"words": "cat"})
     assert await tools.call(WORK, "ask", {"words": "cat"} | given) == usual | read

@@ -9,9 +9,7 @@ import pytest
 
 from reveries.errors import UsageError
 from reveries.projects.grants import give_grant
-from reveries.projects.model import Project, QuestionKind, TaskKind, TaskStatus
-from reveries.projects.question_store import NewQuestion
-from reveries.projects.task_store import NewTask
+from reveries.projects.model import NewQuestion, NewTask, Project, QuestionKind, TaskKind, TaskStatus
 from reveries.tools.folder_marks import mark_folder
 from reveries.tools.loop import StepState
 from reveries.tools.reach import Reach

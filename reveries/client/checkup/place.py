@@ -7,7 +7,7 @@ import fcntl
 import os
 import socket
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,7 +69,6 @@ class Place:
 
 
 Repair = Callable[[Path, Place], Iterator[str]]
-Repairs = Mapping[str, Repair]
 """What --fix does about a fault, given where it was found: a sentence for each thing that was done."""
 
 

@@ -235,12 +235,12 @@ def read_import_words(words: str, now: float) -> AskedImport:
 
 
 def _read_choices(file: Path, choices: ImportChoices, now: float) -> "ReadChoices":
-    from reveries.client.past.parsed import DateOrder, ReadChoices
+    from reveries.client.past.parsed import DayOrder, ReadChoices
     from reveries.client.past.source_file import day_of
 
     try:
         day = dt.date.fromisoformat(choices.day) if choices.day else day_of(file)
-        order = DateOrder(choices.dates) if choices.dates else None
+        order = DayOrder(choices.dates) if choices.dates else None
     except ValueError as error:
         raise UsageError(
             f"{choices.day or choices.dates!r} is not valid.", advice="--on 2025-03-04, --dates dmy"

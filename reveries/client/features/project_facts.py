@@ -12,7 +12,7 @@ from reveries.client.wording import plural
 from reveries.safe_text import one_line
 
 if TYPE_CHECKING:
-    from reveries.protocol import ConflictSide, FactConflicts, FactEntry, Facts
+    from reveries.protocol import FactConflicts, FactEntry, Facts, ValueLine
 
 _KINDS = ("date", "amount", "measure", "open")
 
@@ -102,7 +102,7 @@ def _fact_rows(fact: "FactEntry") -> Page:
     return [head, *paragraph(fact.text, indent=9, style="dim")]
 
 
-def describe_value(fact: "FactEntry | ConflictSide") -> str:
+def describe_value(fact: "ValueLine") -> str:
     """Return the value of a fact as it is shown."""
     if fact.unit is not None:
         return f"{fact.value} {fact.unit}"
@@ -129,7 +129,7 @@ def _decided_rows(answer: "FactConflicts") -> Page:
     return [line(Part(f"  {decided} decided, and shown again if a line changes", "dim"))] if answer.decided else []
 
 
-def _side_rows(letter: str, side: "ConflictSide") -> Page:
+def _side_rows(letter: str, side: "ValueLine") -> Page:
     head: Line = line(
         Part(f"    {letter}  {describe_value(side)}", "warn"),
         Part(f"  {one_line(side.document, 120)}:{side.line}", "dim"),

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_unix_time,
@@ -24,11 +24,11 @@ _OLD_CITATION: Final = re.compile(r"【\d+(?::\d+)?†[^【】]*】")
 _PRIVATE: Final = re.compile("[\ue200-\ue2ff]")
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return any(isinstance(item.get("mapping"), dict) for item in as_items(document.value))
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("ChatGPT export", assistants=frozenset({CHATGPT}))
     for document in documents:
         items = document.value if isinstance(document.value, list) else [document.value]
@@ -39,7 +39,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
                 where = f"{document.name}: conversation {number}" + (f" ({title[:40]!r})" if title else "")
                 parsed.unread.append(f'{where}: it has no messages ("mapping")')
                 continue
-            parsed.conversations.append(PastConversation(title, list(_read_messages(conversation, parsed))))
+            parsed.conversations.append(ParsedConversation(title, list(_read_messages(conversation, parsed))))
     return parsed
 
 

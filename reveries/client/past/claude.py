@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_iso_time,
@@ -18,11 +18,11 @@ CLAUDE: Final = "Claude"
 _WORD_BLOCKS: Final = frozenset({"text", "voice_note"})
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return any(isinstance(item.get("chat_messages"), list) for item in as_items(document.value))
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("Claude export", assistants=frozenset({CLAUDE}))
     for document in documents:
         items = document.value if isinstance(document.value, list) else [document.value]
@@ -33,7 +33,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
                 parsed.unread.append(f'{document.name}: conversation {number}: it has no messages ("chat_messages")')
                 continue
             messages = list(_read_messages(conversation, parsed))
-            parsed.conversations.append(PastConversation(title, messages))
+            parsed.conversations.append(ParsedConversation(title, messages))
     return parsed
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reveries.client.past.parsed import (
-    DateOrder,
-    Document,
+    DayOrder,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     hash_parts,
@@ -56,13 +56,17 @@ _QUOTES: Final = frozenset('"“”„«»「」')
 _NOTICE_WORDS: Final = 4
 _LONGEST_NAME_WORDS: Final = 7
 _PARTICLE_CHARS: Final = 3
-_FIRST: Final = {DateOrder.DAY_FIRST: "day", DateOrder.MONTH_FIRST: "month", DateOrder.YEAR_FIRST: "year"}
+_FIRST: Final = {
+    DayOrder.DAY_FIRST: "day",
+    DayOrder.MONTH_FIRST: "month",
+    DayOrder.YEAR_FIRST: "year",
+}
 _SIGNAL_OWNER: Final = "Me"
 """Signal Desktop's exporters name the holder of the account so."""
 
 
 @dataclass(slots=True)
-class _Entry:
+class _DatedEntry:
     """A line with a time, and the lines that continue it."""
 
     stamp: Stamp
@@ -73,12 +77,12 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    entries: list[_Entry]
+    entries: list[_DatedEntry]
     before: list[tuple[int, str]]
     """Lines before the first time."""
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     """Whether the file begins with a time and a name, or a third of what could begin a message does."""
     if document.value is not None or not document.text:
         return False
@@ -105,14 +109,14 @@ def _main_shape(text: str) -> tuple[StampStyle, bool] | None:
     return max(shapes, key=lambda shape: (shapes[shape], shape[1])) if shapes else None
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("")
     for document in documents:
         _read_document(document, choices, parsed, of_several=len(documents) > 1)
     return parsed
 
 
-def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile, *, of_several: bool) -> None:
+def _read_document(document: ExportDocument, choices: ReadChoices, parsed: ParsedFile, *, of_several: bool) -> None:
     shape = _main_shape(document.text)
     assert shape is not None
     lines = _gather_lines(document.text, shape)
@@ -122,7 +126,7 @@ def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile,
     senders = _decide_senders(lines.entries, choices, parsed)
     parsed.form = _form_of(shape, lines.entries, senders)
     messages: list[PastMessage] = []
-    clock = _Clock(order.order, _day_of_clocks(lines.entries, choices))
+    clock = _ClockOrder(order.order, _day_of_clocks(lines.entries, choices))
     before, follows = "", ("", "")
     for entry in lines.entries:
         try:
@@ -143,16 +147,16 @@ def _read_document(document: Document, choices: ReadChoices, parsed: ParsedFile,
             messages.append(message)
     if parsed.form == "transcript with times":
         messages = mark_roles(messages, parsed)
-    parsed.conversations.append(PastConversation(document.name if of_several else "", messages))
+    parsed.conversations.append(ParsedConversation(document.name if of_several else "", messages))
 
 
 def _gather_lines(text: str, shape: tuple[StampStyle, bool]) -> _Lines:
-    entries: list[_Entry] = []
+    entries: list[_DatedEntry] = []
     before: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n"), 1):
         stamp = read_stamp(line)
         if stamp is not None and stamp.shape == shape:
-            entries.append(_Entry(stamp, number, line[stamp.end :]))
+            entries.append(_DatedEntry(stamp, number, line[stamp.end :]))
         elif entries:
             entries[-1].more.append(line)
         elif line.strip("".join(MARKS) + " \t") and not line.lstrip().startswith("#"):
@@ -160,7 +164,7 @@ def _gather_lines(text: str, shape: tuple[StampStyle, bool]) -> _Lines:
     return _Lines(entries, before)
 
 
-def _decide(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile) -> DecidedOrder:
+def _decide(entries: Sequence[_DatedEntry], choices: ReadChoices, parsed: ParsedFile) -> DecidedOrder:
     """Decide the order of the dates, and say so where another one is possible."""
     dates = [entry.stamp.numbers for entry in entries if entry.stamp.numbers is not None]
     if not dates:
@@ -168,13 +172,13 @@ def _decide(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile)
             f"The times have no date. The first is taken for {_day_of_clocks(entries, choices):%d %B %Y}; "
             "another day: --on 2025-03-04"
         )
-        return DecidedOrder(DateOrder.DAY_FIRST, is_certain=True)
+        return DecidedOrder(DayOrder.DAY_FIRST, is_certain=True)
     if choices.date_order is not None:
         return DecidedOrder(choices.date_order, is_certain=True)
     latest = dt.datetime.fromtimestamp(choices.now).date() + dt.timedelta(days=1)
     decided = decide_order(dates, entries[0].stamp.mark, latest)
     if decided is None:
-        return DecidedOrder(DateOrder.DAY_FIRST, is_certain=True)
+        return DecidedOrder(DayOrder.DAY_FIRST, is_certain=True)
     if not decided.is_certain:
         parsed.doubts.append(
             f"The dates are read with the {_FIRST[decided.order]} first ({'/'.join(dates[0])}), but another order is "
@@ -183,7 +187,7 @@ def _decide(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile)
     return decided
 
 
-def _day_of_clocks(entries: Sequence[_Entry], choices: ReadChoices) -> dt.date:
+def _day_of_clocks(entries: Sequence[_DatedEntry], choices: ReadChoices) -> dt.date:
     """Return the day of times without a date: the chosen one, or the one before if they would not be over yet."""
     latest = max((entry.stamp.hour, entry.stamp.minute) for entry in entries)
     now = dt.datetime.fromtimestamp(choices.now)
@@ -191,10 +195,10 @@ def _day_of_clocks(entries: Sequence[_Entry], choices: ReadChoices) -> dt.date:
     return choices.day - dt.timedelta(days=1) if is_ahead else choices.day
 
 
-class _Clock:
+class _ClockOrder:
     """Reads the times of a file in order. Times without a date go on to the next day after midnight."""
 
-    def __init__(self, order: DateOrder, day: dt.date) -> None:
+    def __init__(self, order: DayOrder, day: dt.date) -> None:
         self._order = order
         self._day = day
         self._last: float | None = None
@@ -209,7 +213,7 @@ class _Clock:
         return said_at
 
 
-def _decide_senders(entries: Sequence[_Entry], choices: ReadChoices, parsed: ParsedFile) -> frozenset[str]:
+def _decide_senders(entries: Sequence[_DatedEntry], choices: ReadChoices, parsed: ParsedFile) -> frozenset[str]:
     """Return the names that are speakers. A notice with a colon in it looks like a name that occurs once."""
     counts: Counter[str] = Counter()
     for entry in entries:
@@ -233,7 +237,7 @@ def _may_be_person(name: str, others: set[str]) -> bool:
     return not is_about_other or not (has_verb or len(words) >= _NOTICE_WORDS)
 
 
-def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_Entry], senders: frozenset[str]) -> str:
+def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_DatedEntry], senders: frozenset[str]) -> str:
     style, has_date = shape
     is_iso = has_date and all(entry.stamp.numbers and len(entry.stamp.numbers[0]) == 4 for entry in entries)
     if is_iso and style is StampStyle.BRACKETS and _SIGNAL_OWNER in senders:
@@ -245,7 +249,7 @@ def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_Entry], senders:
     return "transcript with times"
 
 
-def _message_of(entry: _Entry, said_at: float, senders: frozenset[str], parsed: ParsedFile) -> PastMessage | None:
+def _message_of(entry: _DatedEntry, said_at: float, senders: frozenset[str], parsed: ParsedFile) -> PastMessage | None:
     match = _SENDER.match(_strip_marks(entry.rest))
     sender = _clean_name(match["sender"]) if match is not None else ""
     if match is None or sender not in senders:

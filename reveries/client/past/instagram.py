@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_unix_time,
@@ -27,11 +27,11 @@ def _is_thread(value: object) -> bool:
     )
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return _is_thread(document.value)
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("Instagram or Messenger export")
     holder = _find_holder([document.value for document in documents])
     threads: dict[str, list[PastMessage]] = {}
@@ -42,7 +42,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
     for thread, messages in threads.items():
         # The newest stands first, and a long chat is in several files.
         messages.sort(key=lambda message: message.said_at)
-        parsed.conversations.append(PastConversation(thread.rpartition("/")[2] or thread, messages))
+        parsed.conversations.append(ParsedConversation(thread.rpartition("/")[2] or thread, messages))
     return parsed
 
 

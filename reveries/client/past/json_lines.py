@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, decode_json
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_iso_time,
@@ -17,7 +17,7 @@ from reveries.client.past.parsed import (
 _FIELDS: Final = ("time", "speaker", "text")
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     if document.value is not None:
         return any(len(set(_FIELDS) & item.keys()) > 1 for item in as_items(document.value))
     lines = (line for line in document.text.split("\n") if line.strip())
@@ -33,7 +33,7 @@ def _decode(line: str) -> dict[str, Any]:
         return {}
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("JSON lines")
     for document in documents:
         messages: list[PastMessage] = []
@@ -43,7 +43,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
                 parsed.unread.append(f"{where}: {message}")
             else:
                 messages.append(message)
-        parsed.conversations.append(PastConversation("", messages))
+        parsed.conversations.append(ParsedConversation("", messages))
     return parsed
 
 

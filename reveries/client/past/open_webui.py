@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_unix_time,
@@ -32,11 +32,11 @@ def _is_chat(item: dict[str, Any]) -> bool:
     )
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return any(_is_chat(item) for item in as_items(document.value))
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("Open WebUI export")
     assistants: set[str] = set()
     for document in documents:
@@ -48,7 +48,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
             title = as_text(item.get("title")) or as_text(_chat_of(item).get("title"))
             messages = list(_read_messages(_chat_of(item), as_text(item.get("id")), title, parsed))
             assistants |= {message.sender for message in messages if not message.is_holder}
-            parsed.conversations.append(PastConversation(title, messages))
+            parsed.conversations.append(ParsedConversation(title, messages))
     parsed.assistants = frozenset(assistants)
     return parsed
 

@@ -12,7 +12,7 @@ TIMELESS_SECONDS: Final = 30.0
 """Distance between two messages of a file without times."""
 
 
-class DateOrder(StrEnum):
+class DayOrder(StrEnum):
     """The order of the numbers in a written date."""
 
     DAY_FIRST = "dmy"
@@ -27,7 +27,7 @@ class ReadChoices:
     now: float
     day: dt.date
     """The day of a file whose times have no date."""
-    date_order: DateOrder | None = None
+    date_order: DayOrder | None = None
     speakers: tuple[str, ...] = ()
     """The only names that count as speakers in a transcript; empty: decided from the whole file."""
 
@@ -49,7 +49,7 @@ class PastMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class PastConversation:
+class ParsedConversation:
     """One conversation, oldest message first."""
 
     title: str
@@ -61,7 +61,7 @@ class ParsedFile:
     """What a reader found in a file, and what it did not take over."""
 
     form: str
-    conversations: list[PastConversation] = field(default_factory=list)
+    conversations: list[ParsedConversation] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     """What is no message of a person, by kind: notices, pictures, replaced branches."""
     unread: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class ParsedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ExportDocument:
     """One file, or one file of an archive: its text, and what it is as JSON."""
 
     name: str
@@ -88,7 +88,7 @@ class Document:
     """The decoded JSON; None if it is none."""
 
 
-class Reader(Protocol):
+class ExportReader(Protocol):
     """A format. `fits` looks at the whole document; `read` is called with all documents that fit."""
 
     @property
@@ -96,11 +96,11 @@ class Reader(Protocol):
         """Name the format for the owner."""
         ...
 
-    def fits(self, document: Document) -> bool:
+    def fits(self, document: ExportDocument) -> bool:
         """Whether the document is of this format."""
         ...
 
-    def read(self, documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+    def read(self, documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
         """Read the documents."""
         ...
 
@@ -110,8 +110,8 @@ class Format:
     """A format made of two functions."""
 
     form: str
-    fits: Callable[[Document], bool]
-    read: Callable[[Sequence[Document], ReadChoices], ParsedFile]
+    fits: Callable[[ExportDocument], bool]
+    read: Callable[[Sequence[ExportDocument], ReadChoices], ParsedFile]
 
 
 def read_words(text: str) -> frozenset[str]:

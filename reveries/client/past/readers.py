@@ -10,13 +10,20 @@ from reveries.client.past.dated_lines import DATED_LINES
 from reveries.client.past.instagram import INSTAGRAM_EXPORT
 from reveries.client.past.json_lines import JSON_LINES
 from reveries.client.past.open_webui import OPEN_WEBUI_EXPORT
-from reveries.client.past.parsed import Document, ParsedFile, PastConversation, PastMessage, ReadChoices, Reader
+from reveries.client.past.parsed import (
+    ExportDocument,
+    ExportReader,
+    ParsedConversation,
+    ParsedFile,
+    PastMessage,
+    ReadChoices,
+)
 from reveries.client.past.signal_messages import SIGNAL_MESSAGES
 from reveries.client.past.source_file import load_documents, refuse
 from reveries.client.past.telegram import TELEGRAM_EXPORT
 from reveries.client.past.transcript import TRANSCRIPT
 
-READERS: Final[tuple[Reader, ...]] = (
+READERS: Final[tuple[ExportReader, ...]] = (
     CHATGPT_EXPORT,
     CLAUDE_EXPORT,
     OPEN_WEBUI_EXPORT,
@@ -47,7 +54,7 @@ def read_past_file(file: Path, choices: ReadChoices) -> ParsedFile:
     return parsed
 
 
-def read_documents(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile | None:
+def read_documents(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile | None:
     """Read the documents of a file or an archive; None if none is in a known format. Of an archive, files in another
     format than the first that is recognized are not conversations."""
     for reader in READERS:
@@ -66,14 +73,14 @@ def _drop_impossible_times(parsed: ParsedFile, now: float) -> None:
             if not _has_possible_time(message, now)
         ]
         kept = [message for message in conversation.messages if _has_possible_time(message, now)]
-        parsed.conversations[place] = PastConversation(conversation.title, kept)
+        parsed.conversations[place] = ParsedConversation(conversation.title, kept)
 
 
 def _has_possible_time(message: PastMessage, now: float) -> bool:
     return _EARLIEST <= message.said_at <= now + _AHEAD_SECONDS
 
 
-def _why_none_fits(documents: Sequence[Document]) -> str:
+def _why_none_fits(documents: Sequence[ExportDocument]) -> str:
     if not documents:
         return "the archive has no conversations"
     if len(documents) > 1:

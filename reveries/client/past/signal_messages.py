@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, decode_json
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_iso_time,
@@ -19,7 +19,7 @@ _OWNER: Final = "Me"
 _OUTGOING: Final = "outgoing"
 
 
-def _items_of(document: Document) -> list[dict[str, Any]]:
+def _items_of(document: ExportDocument) -> list[dict[str, Any]]:
     if document.value is not None:
         inner = as_dict(document.value).get("messages", as_dict(document.value).get("messsages"))
         return as_items(inner if isinstance(inner, list) else document.value)
@@ -41,11 +41,11 @@ def _is_message(item: dict[str, Any]) -> bool:
     )
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return any(map(_is_message, _items_of(document)))
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("Signal messages")
     for document in documents:
         threads: dict[str, list[PastMessage]] = {}
@@ -55,7 +55,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
                 continue
             thread = as_text(item.get("conversationName")) or as_text(item.get("conversationId"))
             threads.setdefault(thread, []).extend(_read_message(item, f"{document.name}, entry {number}", parsed))
-        parsed.conversations += [PastConversation(thread, messages) for thread, messages in threads.items()]
+        parsed.conversations += [ParsedConversation(thread, messages) for thread, messages in threads.items()]
     return parsed
 
 

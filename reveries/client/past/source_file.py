@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from reveries.client.past.json_shapes import decode_json
-from reveries.client.past.parsed import Document
+from reveries.client.past.parsed import ExportDocument
 from reveries.errors import InputDataError, InputFileError
 
 EXAMPLE: Final = '{"time": "2025-03-04T14:02:00", "speaker": "Ada", "text": "Good morning"}'
@@ -21,7 +21,7 @@ _MOST_RATIO: Final = 200
 _ARCHIVED: Final = (".json", ".txt", ".jsonl", ".md")
 
 
-def load_documents(file: Path) -> list[Document]:
+def load_documents(file: Path) -> list[ExportDocument]:
     """Load the text of `file`, or of the files in it if it is an archive. Raises InputFileError, InputDataError."""
     raw = _read_bytes(file)
     if raw.startswith(b"PK\x03\x04"):
@@ -77,9 +77,9 @@ def _unpack(file: Path) -> Iterator[tuple[str, bytes]]:
         raise refuse(file, f"the archive cannot be unpacked ({error})") from error
 
 
-def _make_document(name: str, raw: bytes) -> Document:
+def _make_document(name: str, raw: bytes) -> ExportDocument:
     text = _decode_text(raw).replace("\r\n", "\n").replace("\r", "\n")
-    return Document(name, text, _decode_json(text))
+    return ExportDocument(name, text, _decode_json(text))
 
 
 def _decode_text(raw: bytes) -> str:

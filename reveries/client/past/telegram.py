@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text
 from reveries.client.past.parsed import (
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     read_iso_time,
@@ -29,14 +29,14 @@ def _chats_of(value: object) -> list[dict[str, Any]]:
     return [chat for part in parts for chat in as_items(as_list(part.get("list")))]
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return any(
         isinstance(chat.get("messages"), list) and isinstance(chat.get("type"), str)
         for chat in _chats_of(document.value)
     )
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("Telegram export")
     for document in documents:
         account = as_dict(as_dict(document.value).get("personal_information")).get("user_id")
@@ -45,7 +45,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
         for chat in chats:
             title = as_text(chat.get("name")) or as_text(chat.get("type")).replace("_", " ")
             own_id = f"user{account}" if account is not None else _own_id(chat)
-            parsed.conversations.append(PastConversation(title, list(_read_messages(chat, own_id, names, parsed))))
+            parsed.conversations.append(ParsedConversation(title, list(_read_messages(chat, own_id, names, parsed))))
     return parsed
 
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from reveries.client.past.parsed import (
     TIMELESS_SECONDS,
-    Document,
+    ExportDocument,
     Format,
+    ParsedConversation,
     ParsedFile,
-    PastConversation,
     PastMessage,
     ReadChoices,
     hash_parts,
@@ -53,7 +53,7 @@ def is_person_name(name: str) -> bool:
     return _PHONE.fullmatch(name) is not None or _NOT_NAMES.fullmatch(name) is None
 
 
-def _fits(document: Document) -> bool:
+def _fits(document: ExportDocument) -> bool:
     return document.value is None and bool(_count_names(document.text))
 
 
@@ -95,7 +95,7 @@ def _speaker_in(name: str, speakers: Collection[str]) -> str:
     return name if name in speakers else plain if plain in speakers else ""
 
 
-def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
+def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
     parsed = ParsedFile("transcript")
     for document in documents:
         names = _count_names(document.text)
@@ -105,7 +105,7 @@ def _read(documents: Sequence[Document], choices: ReadChoices) -> ParsedFile:
             parsed.doubts.append("No name occurs twice. If these are no speakers, this is no conversation")
         pieces = list(_gather_pieces(document.text, speakers, parsed))
         messages = mark_roles(list(_date_pieces(pieces, choices)), parsed)
-        parsed.conversations.append(PastConversation(document.name if len(documents) > 1 else "", messages))
+        parsed.conversations.append(ParsedConversation(document.name if len(documents) > 1 else "", messages))
     parsed.doubts.append(
         f"The file has no times: its messages are taken for {choices.day:%d %B %Y}. Another day: --on 2025-03-04"
     )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from reveries.client.past.parsed import ParsedFile, PastConversation, hash_parts
+from reveries.client.past.parsed import ParsedConversation, ParsedFile, hash_parts
 from reveries.client.past.people import Author, Names, author_of, speaker_of
 from reveries.protocol import MAX_TEXT_CHARS, ImportedTurn
 
@@ -36,7 +36,7 @@ def drop_too_long(parsed: ParsedFile) -> None:
                 )
             else:
                 kept.append(message)
-        parsed.conversations[place] = PastConversation(conversation.title, kept)
+        parsed.conversations[place] = ParsedConversation(conversation.title, kept)
 
 
 def make_turns(parsed: ParsedFile, names: Names) -> list[ImportedTurn]:
@@ -50,7 +50,7 @@ def make_turns(parsed: ParsedFile, names: Names) -> list[ImportedTurn]:
 
 
 def _turns_of(
-    conversation: PastConversation, title: str, parsed: ParsedFile, names: Names, occurrences: Counter[str]
+    conversation: ParsedConversation, title: str, parsed: ParsedFile, names: Names, occurrences: Counter[str]
 ) -> Iterator[ImportedTurn]:
     for message in conversation.messages:
         author, _ = author_of(message, parsed, names)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from reveries.client.past.parsed import DateOrder, local_time, read_words
+from reveries.client.past.parsed import DayOrder, local_time, read_words
 
 MARKS: Final = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
 """Marks of writing direction, which WhatsApp sets around names, numbers and its own words."""
@@ -84,7 +84,7 @@ class Stamp:
 class DecidedOrder:
     """The order of the dates of a file, and whether no other one is possible."""
 
-    order: DateOrder
+    order: DayOrder
     is_certain: bool
 
 
@@ -153,7 +153,7 @@ def has_readable_half(stamp: Stamp) -> bool:
     return stamp.half in ("", _NOON) or stamp.half in _AM or stamp.half in _PM
 
 
-def read_moment(stamp: Stamp, order: DateOrder, day: dt.date | None = None) -> float:
+def read_moment(stamp: Stamp, order: DayOrder, day: dt.date | None = None) -> float:
     """Return unix seconds; `day` stands for a date that is not written. Raises ValueError for no valid time."""
     if not has_readable_half(stamp):
         raise ValueError(f"the time of day {stamp.half!r} is not known")
@@ -175,15 +175,15 @@ def _hour_of_day(stamp: Stamp) -> int:
     return stamp.hour
 
 
-def read_date(numbers: tuple[str, str, str], order: DateOrder) -> dt.date | None:
+def read_date(numbers: tuple[str, str, str], order: DayOrder) -> dt.date | None:
     """Read a date in this order; None if it is not valid in it."""
     first, second, third = numbers
     match order:
-        case DateOrder.DAY_FIRST:
+        case DayOrder.DAY_FIRST:
             year, month, day = third, second, first
-        case DateOrder.MONTH_FIRST:
+        case DayOrder.MONTH_FIRST:
             year, month, day = third, first, second
-        case DateOrder.YEAR_FIRST:
+        case DayOrder.YEAR_FIRST:
             year, month, day = first, second, third
     if len(year) not in (2, 4) or len(month) > 2 or len(day) > 2:
         return None
@@ -204,14 +204,14 @@ def decide_order(dates: Iterable[tuple[str, str, str]], mark: str, latest: dt.da
     An order is possible if it makes each date valid, none later than `latest`, and none earlier than the one before.
     """
     written = _without_repetition(dates)
-    readings = {order: [read_date(numbers, order) for numbers in written] for order in DateOrder}
+    readings = {order: [read_date(numbers, order) for numbers in written] for order in DayOrder}
     # Of a few damaged lines no order makes sense: they must not decide.
-    sane = [place for place in range(len(written)) if any(readings[order][place] for order in DateOrder)]
+    sane = [place for place in range(len(written)) if any(readings[order][place] for order in DayOrder)]
     if not sane or len(sane) * 2 < len(written):
         return None
-    faults = {order: _count_faults([readings[order][place] for place in sane], latest) for order in DateOrder}
+    faults = {order: _count_faults([readings[order][place] for place in sane], latest) for order in DayOrder}
     least = min(faults.values())
-    possible = [order for order in DateOrder if faults[order] == least]
+    possible = [order for order in DayOrder if faults[order] == least]
     if len(possible) == 1:
         return DecidedOrder(possible[0], is_certain=least == 0)
     return _decide_by_likelihood(possible, {order: readings[order] for order in possible}, mark)
@@ -239,21 +239,21 @@ def _count_faults(dates: Sequence[dt.date | None], latest: dt.date) -> int:
 
 
 def _decide_by_likelihood(
-    possible: list[DateOrder], readings: dict[DateOrder, list[dt.date | None]], mark: str
+    possible: list[DayOrder], readings: dict[DayOrder, list[dt.date | None]], mark: str
 ) -> DecidedOrder:
     spans = {order: _span_days(dates) for order, dates in readings.items()}
     # The wrong order scatters the days of a month over the years.
     shortest = min(possible, key=lambda order: spans[order])
-    if DateOrder.YEAR_FIRST in possible and len(possible) > 1:
-        if shortest is DateOrder.YEAR_FIRST and spans[shortest] * 10 < min(spans[order] for order in possible[:-1]):
+    if DayOrder.YEAR_FIRST in possible and len(possible) > 1:
+        if shortest is DayOrder.YEAR_FIRST and spans[shortest] * 10 < min(spans[order] for order in possible[:-1]):
             return DecidedOrder(shortest, is_certain=False)
         # Years of two digits in front are rare: only Basque and Nepali write them.
-        possible = [order for order in possible if order is not DateOrder.YEAR_FIRST]
+        possible = [order for order in possible if order is not DayOrder.YEAR_FIRST]
     if len({tuple(readings[order]) for order in possible}) == 1:
         return DecidedOrder(possible[0], is_certain=True)
-    if mark in (".", "-") and DateOrder.DAY_FIRST in possible:
+    if mark in (".", "-") and DayOrder.DAY_FIRST in possible:
         # No language writes the month first with points; with hyphens hardly any.
-        return DecidedOrder(DateOrder.DAY_FIRST, is_certain=mark == ".")
+        return DecidedOrder(DayOrder.DAY_FIRST, is_certain=mark == ".")
     return DecidedOrder(min(possible, key=lambda order: spans[order]), is_certain=False)
 
 

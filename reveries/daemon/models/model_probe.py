@@ -33,7 +33,7 @@ from reveries.llm.circuits import Circuits
 from reveries.llm.image_tokens import count_message
 from reveries.llm.metered import MeteredModel, was_not_billed
 from reveries.llm.prices import Price, price_of
-from reveries.llm.role_model import Candidate
+from reveries.llm.role_model import ModelCandidate
 from reveries.llm.structured import AnswerOutcome, AnswerRecorder, ask_structured, schema_of
 from reveries.llm.tokens import template_tokens
 from reveries.prompts import prompt
@@ -58,7 +58,7 @@ class ProbeAnswer(msgspec.Struct, frozen=True):
 class Prober:
     """Tests models. `tell` gets the current role, how many are done, and the total."""
 
-    chat: Mapping[Role, Candidate]
+    chat: Mapping[Role, ModelCandidate]
     """The first model of each role, behind the ledger."""
     embedder: Embedder
     ledger: Ledger
@@ -172,7 +172,7 @@ class _OutcomeKeeper:
 class CallWatch:
     """The ChatModel port around `candidate`, which measures time and usage of its calls."""
 
-    candidate: Candidate
+    candidate: ModelCandidate
     circuits: Circuits
     clock: Clock
     load_seconds: float = 0.0

@@ -31,7 +31,7 @@ from reveries.llm.metered import MeteredModel
 from reveries.llm.ollama_chat import OllamaModel, billions_by_name, list_ollama, local_model_names
 from reveries.llm.prices import price_of, read_library_prices
 from reveries.llm.reasoning import effort_of_role
-from reveries.llm.role_model import Candidate, RoleModel
+from reveries.llm.role_model import ModelCandidate, RoleModel
 from reveries.llm.schema_refusals import SchemaRefusals, open_schema_refusals
 from reveries.llm.sight import assumed_to_see
 from reveries.llm.tier import Tier, assumed_tier
@@ -84,7 +84,7 @@ class Models:
         return self.chat[Role.WORK]
 
     @property
-    def first(self) -> Mapping[Role, Candidate]:
+    def first(self) -> Mapping[Role, ModelCandidate]:
         """The first model of each role, behind the ledger but without the circuit breaker."""
         return {role: self._first_candidate(role) for role in CHAT_ROLES}
 
@@ -159,9 +159,11 @@ class Models:
             for adapter in self.adapters.values():
                 stack.push_async_callback(adapter.aclose)
 
-    def _first_candidate(self, role: Role) -> Candidate:
+    def _first_candidate(self, role: Role) -> ModelCandidate:
         model = self.chat[role]
-        return model.candidates[0] if isinstance(model, RoleModel) else Candidate(self.choices[role].provider, model)
+        return (
+            model.candidates[0] if isinstance(model, RoleModel) else ModelCandidate(self.choices[role].provider, model)
+        )
 
     def _state(self, role: Role) -> str:
         adapter = self.adapters[self.choices[role].name]
@@ -217,7 +219,9 @@ async def build_models(
     embedded_names = {choice.model for choice in choices.values() if choice.provider == "embedded"}
     return Models(
         chat={
-            role: RoleModel([Candidate(choice.provider, metered[choice.name]) for choice in chosen], circuits, clock)
+            role: RoleModel(
+                [ModelCandidate(choice.provider, metered[choice.name]) for choice in chosen], circuits, clock
+            )
             for role, chosen in in_order.items()
         },
         embedding=embedding,

@@ -15,7 +15,7 @@ from reveries.errors import ModelError, ReveriesError, StorageError
 from reveries.llm.base import CHAT_ROLES, Role
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.llm.circuits import Circuits
-from reveries.llm.role_model import Candidate
+from reveries.llm.role_model import ModelCandidate
 from reveries.llm.sight import SIGHT_NUMBERS, assumed_to_see, is_number_read, sight_prompt
 from reveries.llm.structured import collect
 from reveries.llm.tier import GroupScore, Tier
@@ -33,7 +33,7 @@ _TOKENS_TO_REASON = 512
 class TierTester:
     """Tests models. `tell` gets the current task, how many are done, and the total."""
 
-    chat: Mapping[Role, Candidate]
+    chat: Mapping[Role, ModelCandidate]
     """The first model of each role, behind the ledger."""
     tier_of: Callable[[Role], Tier]
     results: TierResults

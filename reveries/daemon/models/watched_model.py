@@ -18,7 +18,7 @@ from reveries.llm.base import ChatMessage, ChatModel, Delta, Embedder, Finished,
 from reveries.llm.structured import parse
 from reveries.safety.breaker import loop_verdict
 from reveries.safety.kept_text import answer_sentences, is_step, kept_verdict, meaning_verdict, stated_by
-from reveries.safety.likeness import Likeness, load_likeness
+from reveries.safety.likeness import TextLikeness, load_likeness
 from reveries.safety.repetition import LoopFinder
 from reveries.safety.verdict import CONTINUE, TripReason, Verdict
 from reveries.safety.word_order import WordOrder, load_word_order
@@ -50,7 +50,7 @@ class WatchedModel:
         self._tell = tell
         self._embedder = embedder
         self._heard = heard
-        self._known: tuple[WordOrder, Likeness] | None = None
+        self._known: tuple[WordOrder, TextLikeness] | None = None
 
     @property
     def name(self) -> str:
@@ -92,7 +92,7 @@ class WatchedModel:
         verdict = kept_verdict(answer, self._settings, order)
         return verdict if verdict.stops else await self._check_meaning(answer, likeness)
 
-    async def _check_meaning(self, answer: object, likeness: Likeness) -> Verdict:
+    async def _check_meaning(self, answer: object, likeness: TextLikeness) -> Verdict:
         if self._embedder is None or self._embedder.model_id != likeness.model_id or not self._settings.enabled:
             return CONTINUE
         for sentences in answer_sentences(answer):

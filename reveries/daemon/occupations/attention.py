@@ -31,7 +31,7 @@ class Lane(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class OccupationCandidate:
     """Something that could run now, for example work on one project."""
 
     id: str
@@ -57,7 +57,7 @@ class Situation:
     held_because: str
     """Why nothing may start by itself (pause, quiet hours, battery, disk); empty if it may."""
     now: float
-    candidates: Sequence[Candidate] = ()
+    candidates: Sequence[OccupationCandidate] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ def choose_next(situation: Situation, lane: Lane) -> NextOccupation:
     return _longest_unserved(due) if due else NextOccupation(Occupation.THINK)
 
 
-def _has_rested(candidate: Candidate, now: float) -> bool:
+def _has_rested(candidate: OccupationCandidate, now: float) -> bool:
     last = candidate.last_run_at
     # A clock that was set back must not block anything for ever.
     return last is None or not 0 <= now - last < candidate.rest_seconds
 
 
-def _longest_unserved(candidates: Sequence[Candidate]) -> NextOccupation:
+def _longest_unserved(candidates: Sequence[OccupationCandidate]) -> NextOccupation:
     chosen = min(candidates, key=lambda item: (item.last_run_at if item.last_run_at is not None else -1.0, item.id))
     return NextOccupation(chosen.occupation, chosen.id)

@@ -7,10 +7,10 @@ from typing import Final, Protocol
 from reveries.clock import Clock, wait_for_event
 from reveries.daemon.occupations.activity import Activity
 from reveries.daemon.occupations.attention import (
-    Candidate,
     Lane,
     NextOccupation,
     Occupation,
+    OccupationCandidate,
     Situation,
     choose_next,
 )
@@ -24,7 +24,7 @@ _LOOK_SECONDS: Final = 30.0
 class OccupationSource(Protocol):
     """Something that the mind is occupied with by itself, for example work on projects."""
 
-    async def candidates(self) -> Sequence[Candidate]:
+    async def candidates(self) -> Sequence[OccupationCandidate]:
         """Return what it could do; empty if it has nothing at all."""
         ...
 
@@ -75,12 +75,12 @@ class OccupationLoop:
                 await self._sleep.consolidate_if_due()
             await wait_for_event(self._has_news[lane], _LOOK_SECONDS, self._clock)
 
-    async def _collect_candidates(self) -> dict[str, tuple[Candidate, OccupationSource]]:
+    async def _collect_candidates(self) -> dict[str, tuple[OccupationCandidate, OccupationSource]]:
         return {
             candidate.id: (candidate, source) for source in self._sources for candidate in await source.candidates()
         }
 
-    async def _choose(self, lane: Lane, candidates: Sequence[Candidate]) -> NextOccupation:
+    async def _choose(self, lane: Lane, candidates: Sequence[OccupationCandidate]) -> NextOccupation:
         if not candidates:
             # Sleep that is due is begun by the schedule, every five minutes: a mind without projects asks for nothing.
             return NextOccupation(Occupation.THINK)

@@ -16,7 +16,7 @@ from reveries.daemon.mind_events import MindEvents
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.models.watched_model import WatchedModel
 from reveries.daemon.occupations.activity import Activity
-from reveries.daemon.occupations.attention import Candidate, Lane, Occupation
+from reveries.daemon.occupations.attention import Lane, Occupation, OccupationCandidate
 from reveries.daemon.occupations.sleep_control import SleepControl
 from reveries.daemon.occupations.thinking_control import Permission
 from reveries.daemon.occupations.work_break import YOU_SPOKE, YOU_WRITE, WorkBreak
@@ -121,19 +121,19 @@ class ProjectWorker:
         project = await self.request_work(name)
         return project, await asyncio.shield(self._asked[project.id])
 
-    async def candidates(self) -> Sequence[Candidate]:
+    async def candidates(self) -> Sequence[OccupationCandidate]:
         """Return the projects and which of them can be worked on; none if none is active."""
         if not self._asked and not await self.store.has_active_project():
             return []
         return [await self._candidate(project) for project in await self.store.projects()]
 
-    async def _candidate(self, project: Project) -> Candidate:
+    async def _candidate(self, project: Project) -> OccupationCandidate:
         settings = self._parts.settings.projects
         has_goal = any(goal.state != "past" for goal in await self.store.goals(project.id))
         can_work = project.state == "active" and has_goal and project.rested_because not in NOTHING_TO_DO
         # Work that something interrupted does not wait like a project that rested by itself.
         waits = self._waits.get(project.id, Deadline()).seconds_left(self._parts.clock) > 0
-        return Candidate(
+        return OccupationCandidate(
             project.id,
             Occupation.WORK,
             self._lane,

@@ -17,12 +17,11 @@ from reveries.errors import BudgetExceededError, DiskFullError
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.memory.sleep.light_sleep import LightSleepResult
-from reveries.memory.sleep.preview import Preview
 from reveries.memory.sleep.undo import UndonePass
 from reveries.monologue.loop import Monologue
 from reveries.monologue.ports import ThoughtState
 from reveries.progress import CountCallback
-from reveries.protocol import Consolidated
+from reveries.protocol import Consolidated, SleepPreview
 from reveries.safety.verdict import Verdict
 
 log = structlog.get_logger("mind")
@@ -112,7 +111,7 @@ class SleepControl:
                 log.warning("knowledge.not_cleaned", why=error.message)
             return slept
 
-    async def preview(self, limit: int | None, progress: CountCallback | None = None) -> Preview:
+    async def preview(self, limit: int | None, progress: CountCallback | None = None) -> SleepPreview:
         """Return what a pass would do. The model is called, but nothing is changed."""
         async with self._activity.during_sleep("dry run"):
             report, stop = self._pulse.beat_on_call(progress), self._activity.words_came

@@ -93,13 +93,11 @@ def fact_entries(
 
 
 def _fact_entry(project_facts: ProjectFacts, fact: Fact, today: date) -> protocol.FactEntry:
-    return protocol.FactEntry(
-        kind=fact.kind.value,
-        value=fact.value,
-        unit=fact.unit,
+    return protocol.copy_fields(
+        protocol.FactEntry,
+        fact,
         text=one_line(fact.text, _LINE_CHARS),
         document=plain(fact.document),
-        line=fact.line,
         status=fact.day.status_on(today).value if fact.day is not None else "",
         is_tainted=project_facts.is_tainted(fact),
     )
@@ -118,9 +116,9 @@ def conflict_entry(pair: FactConflict, project_facts: ProjectFacts) -> protocol.
     )
 
 
-def _side(fact: Fact) -> protocol.ConflictSide:
-    return protocol.ConflictSide(
-        one_line(fact.text, _LINE_CHARS), plain(fact.document), fact.line, fact.value, fact.unit
+def _side(fact: Fact) -> protocol.ValueLine:
+    return protocol.copy_fields(
+        protocol.ValueLine, fact, text=one_line(fact.text, _LINE_CHARS), document=plain(fact.document)
     )
 
 
@@ -133,9 +131,7 @@ async def build_overview(store: ProjectStore, project: Project, tasks: Sequence[
     waiting = open_proposals(await store.proposals.of_project(project.id))
     return protocol.NotesOverview(
         timeline=tuple(
-            protocol.TimelineEntry(
-                entry.due.value, entry.value, one_line(entry.text, 300), plain(entry.document), entry.line
-            )
+            msgspec.structs.replace(entry, text=one_line(entry.text, 300), document=plain(entry.document))
             for entry in build_timeline(project_facts, tasks, date.fromtimestamp(store.now))
         ),
         sums=tuple(

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import date
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.requests.frames import pointer_entry
 from reveries.daemon.requests.registry import Call, handles
@@ -14,7 +16,7 @@ from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import QueryAnswer
 from reveries.projects.conflicts import settle_by_owner
 from reveries.projects.model import AgentState, Project, TaskStatus
-from reveries.projects.note_answers import NoteAnswer, NoteAnswers, answer_from_notes
+from reveries.projects.note_answers import NoteAnswers, answer_from_notes
 from reveries.projects.store import ProjectStore
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
@@ -95,16 +97,9 @@ async def _answer_from_notes(
     return await asyncio.to_thread(answer_from_notes, facts, request.query, date.fromtimestamp(store.now))
 
 
-def note_answer_entry(answer: NoteAnswer) -> protocol.NoteAnswer:
-    """Convert an answer from the notes to its frame part."""
-    return protocol.copy_fields(
-        protocol.NoteAnswer,
-        answer,
-        text=one_line(answer.text, _LINE_CHARS),
-        document=plain(answer.document),
-        value=answer.value,
-        written_on=answer.written_on.isoformat() if answer.written_on is not None else "",
-    )
+def note_answer_entry(answer: protocol.NoteAnswer) -> protocol.NoteAnswer:
+    """Return an answer from the notes as it may be shown."""
+    return msgspec.structs.replace(answer, text=one_line(answer.text, _LINE_CHARS), document=plain(answer.document))
 
 
 @handles(protocol.AskRelations)

@@ -173,9 +173,9 @@ async def show_task_trace(call: Call, request: protocol.AskTaskTrace) -> protoco
         failure=plain(task.failure),
         rests_on=[chunk_entry(chunk) for chunk in chunks],
         steps=[
-            protocol.StepEntry(
-                step.attempt, step.tool, plain(step.result), step.state, step.began_at, step.reach,
-                plain(step.arguments) if step.reach else "", step.exit_code, step.sha256, plain(step.path),
+            protocol.copy_fields(
+                protocol.StepEntry, step, result=plain(step.result), path=plain(step.path),
+                arguments=plain(step.arguments) if step.reach else "",
             )
             for step in await store.tasks.steps_of(task.id)
         ],

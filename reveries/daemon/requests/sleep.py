@@ -8,8 +8,7 @@ from reveries import protocol
 from reveries.daemon.requests.registry import Call, handles
 from reveries.llm.base import Role
 from reveries.memory.claims import Claim, Conflict
-from reveries.memory.sleep.pass_log import RunDetail, RunEntry
-from reveries.memory.sleep.preview import Preview
+from reveries.memory.sleep.pass_log import RunDetail
 from reveries.safe_text import one_line, plain
 
 _SUMMARY_CHARS = 700
@@ -77,12 +76,11 @@ async def settle_contradiction(call: Call, request: protocol.SettleContradiction
 
 
 def preview_frame(
-    number: int, preview: Preview, before: protocol.UsageToday, after: protocol.UsageToday
+    number: int, preview: protocol.SleepPreview, before: protocol.UsageToday, after: protocol.UsageToday
 ) -> protocol.SleepPreview:
     """Build the frame of a preview, with its own cost: the difference of the role's usage before and after."""
     changes = _changes_that_fit(preview.changes)
-    return protocol.copy_fields(
-        protocol.SleepPreview,
+    return msgspec.structs.replace(
         preview,
         request_id=number,
         changes=changes,
@@ -112,14 +110,9 @@ def _changes_that_fit(diffs: Sequence[protocol.SleepChange]) -> list[protocol.Sl
     return changes
 
 
-def _run_frame(entry: RunEntry) -> protocol.SleepRun:
-    return protocol.copy_fields(
-        protocol.SleepRun,
-        entry,
-        run_id=entry.id,
-        trigger=one_line(entry.trigger),
-        outcome=one_line(entry.outcome),
-        question=plain(entry.question),
+def _run_frame(run: protocol.SleepRun) -> protocol.SleepRun:
+    return msgspec.structs.replace(
+        run, trigger=one_line(run.trigger), outcome=one_line(run.outcome), question=plain(run.question)
     )
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.requests.project_frames import task_entries
 from reveries.daemon.requests.registry import Call, handles
 from reveries.errors import NotFoundError
 from reveries.projects.model import Project, WorkTask
-from reveries.projects.steering import Steering, TaskEdit, find_open_task, split_dropped
+from reveries.projects.steering import Steering, find_open_task, split_dropped
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
 
@@ -24,12 +26,10 @@ async def add_task(call: Call, request: protocol.AddTask) -> protocol.TasksChang
 @handles(protocol.EditTask)
 async def edit_task(call: Call, request: protocol.EditTask) -> protocol.TasksChanged:
     project, task = await _named_task(call, request.project, request.task)
-    edit = TaskEdit(
-        None if request.title is None else plain(request.title),
-        None if request.description is None else plain(request.description),
-        request.due,
-        request.every,
-        request.is_mine,
+    edit = msgspec.structs.replace(
+        request.edit,
+        title=None if request.edit.title is None else plain(request.edit.title),
+        description=None if request.edit.description is None else plain(request.edit.description),
     )
     _break_off(call, project, [task])
     await _steering(call).edit(project, task, edit)

@@ -5,6 +5,8 @@ import contextlib
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from reveries import protocol
 from reveries.daemon.notices import attach_notices
 from reveries.daemon.requests.clients import named_conversation
@@ -18,7 +20,6 @@ from reveries.errors import DiskFullError
 from reveries.knowledge.citation_store import read_citations
 from reveries.llm.base import Usage
 from reveries.memory.model import Recall
-from reveries.memory.past_talk import FoundConversation
 from reveries.safe_text import one_line, plain
 
 _SCROLLBACK_TURNS = 200
@@ -88,7 +89,7 @@ async def list_conversations(call: Call, request: protocol.AskConversations) -> 
     current_id = call.mind.conversation.conversation_id
     matches = await call.mind.memory.past_talk.find_conversations(request.words, request.limit)
     return protocol.Conversations(
-        request.request_id, [_past_frame(match, is_held=match.id == current_id) for match in matches]
+        request.request_id, [_past_frame(match, is_held=match.conversation_id == current_id) for match in matches]
     )
 
 
@@ -170,13 +171,10 @@ def _replied_frame(request_id: int, result: TurnResult, model: str) -> protocol.
     )
 
 
-def _past_frame(conversation: FoundConversation, *, is_held: bool) -> protocol.PastConversation:
-    return protocol.PastConversation(
-        conversation_id=conversation.id,
-        began_at=conversation.began_at,
-        last_said_at=conversation.last_said_at,
+def _past_frame(conversation: protocol.PastConversation, *, is_held: bool) -> protocol.PastConversation:
+    return msgspec.structs.replace(
+        conversation,
         source=one_line(conversation.source, 80),
-        turns=conversation.turn_count,
         opening=one_line(conversation.opening, _LINE_CHARS),
         found=one_line(conversation.found, _LINE_CHARS),
         is_held=is_held,

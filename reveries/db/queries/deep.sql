@@ -20,9 +20,6 @@ UPDATE episodes SET dormant = 0 WHERE id = :episode_id AND dormant = 1;
 -- name: note
 INSERT INTO dormancy_log (episode_id, happened_at, became, reason) VALUES (:episode_id, :at, :became, :reason);
 
--- name: log_of
-SELECT happened_at, became, reason FROM dormancy_log WHERE episode_id = :episode_id ORDER BY id;
-
 -- name: passages
 SELECT owner_id FROM deep_texts
 WHERE kind = 'turn' AND experience_id IS NOT NULL AND owner_id > experience_id || '#' AND owner_id < experience_id || '$';

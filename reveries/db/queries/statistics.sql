@@ -6,9 +6,6 @@ SELECT
     (SELECT count(*) FROM turns) AS turns,
     (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()) AS database_bytes;
 
--- name: stored_episodes
-SELECT count(*) AS episodes FROM episodes;
-
 -- name: span
 SELECT
     coalesce((SELECT min(began_at) FROM conversations), 0) AS first_at,

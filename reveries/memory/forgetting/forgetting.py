@@ -111,7 +111,7 @@ _MAX_ATTEMPTS = 3
 """Attempts to decide while writes go on; after that it is decided while they wait."""
 
 
-class _DryRunDone(Exception):
+class DryRunDone(Exception):
     """Rolls back the transaction of a dry run. Not an error."""
 
 
@@ -141,11 +141,11 @@ class Forgetting:
 
         async def work(transaction: Transaction) -> ChangeSet:
             await self._apply(transaction, await decided(transaction), selection.chosen_by, report, self._new_id())
-            raise _DryRunDone
+            raise DryRunDone
 
         try:
             await self._store.commit(work)
-        except _DryRunDone:
+        except DryRunDone:
             report.receipt_id = ""
         return report
 
@@ -322,12 +322,12 @@ class Forgetting:
             changes = await runner.apply(report.at)
             report.counts, report.notes = runner.counts, [*_rebuilt_notes(plan), _ARCHIVED]
             if is_dry_run:
-                raise _DryRunDone
+                raise DryRunDone
             return changes
 
         try:
             await self._store.commit(work)
-        except _DryRunDone:
+        except DryRunDone:
             return report
         await self._store.deep.recount()
         return report

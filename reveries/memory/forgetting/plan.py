@@ -12,8 +12,8 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenRows:
-    """The rows that the owner selected, or that contain the selected words, by id."""
+class RowIds:
+    """Ids of rows that may be erased."""
 
     experiences: frozenset[str] = NOTHING
     turns: frozenset[str] = NOTHING
@@ -21,7 +21,13 @@ class ChosenRows:
     notes: frozenset[str] = NOTHING
     claims: frozenset[str] = NOTHING
     episodes: frozenset[str] = NOTHING
-    """Selected by id: erased with all their sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRows(RowIds):
+    """The rows that the owner selected, or that contain the selected words. Episodes selected by id are erased with all
+    their sources."""
+
     worded_episodes: frozenset[str] = NOTHING
     """Episodes whose own text contains the words: rebuilt if some of their sources do not."""
 
@@ -58,16 +64,10 @@ class Relations:
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetPlan:
+class ForgetPlan(RowIds):
     """Which rows are deleted, and which episodes are rebuilt from what is left."""
 
-    experiences: frozenset[str] = NOTHING
-    turns: frozenset[str] = NOTHING
-    thoughts: frozenset[str] = NOTHING
-    notes: frozenset[str] = NOTHING
-    claims: frozenset[str] = NOTHING
     conflicts: frozenset[str] = NOTHING
-    episodes: frozenset[str] = NOTHING
     rebuilt: frozenset[str] = NOTHING
     moved: Mapping[str, str] = field(default_factory=dict)
     """New merge target of episodes that were merged into a deleted one."""

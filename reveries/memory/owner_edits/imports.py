@@ -18,6 +18,7 @@ from reveries.gates import Gate, inherits_taint
 from reveries.memory.changes import ChangeSet
 from reveries.memory.conversations import CHAT
 from reveries.memory.forgetting.erasing import ErasureRunner
+from reveries.memory.forgetting.forgetting import DryRunDone
 from reveries.memory.forgetting.needles import Needle
 from reveries.memory.forgetting.plan import ChosenRows, ForgetPlan, cascade
 from reveries.memory.forgetting.selection import RelatedRows, read_related_rows, read_rows
@@ -76,10 +77,6 @@ class _Replacement:
     new: Turn | None
 
 
-class _DryRunDone(Exception):
-    """Rolls back the transaction of a dry run. Not an error."""
-
-
 class ImportEdits:
     """Lists imports, changes who in one is the owner, and takes one back; each change in one transaction."""
 
@@ -129,14 +126,14 @@ class ImportEdits:
         async def work(transaction: Transaction) -> ChangeSet:
             changes = await self._apply(transaction, source, change, names, line, result)
             if is_dry_run:
-                raise _DryRunDone
+                raise DryRunDone
             return changes
 
         store = self._store
         async with store.reembedding_lock, store.embedding_lock, store.snapshots.suspend_for_erasure():
             try:
                 await store.commit(work)
-            except _DryRunDone:
+            except DryRunDone:
                 result.run_id = ""
                 return result
         await store.deep.recount()

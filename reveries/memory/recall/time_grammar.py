@@ -9,7 +9,7 @@ from functools import partial
 
 from reveries.memory.recall import calendar_days
 from reveries.memory.recall.calendar_days import DAY, Yearly
-from reveries.memory.recall.time_tokens import TaggedText, Token
+from reveries.memory.recall.time_tokens import TaggedText, TimeToken
 
 Span = tuple[datetime, datetime]
 
@@ -20,8 +20,6 @@ _SHORT_YEAR_DIGITS = 2
 _APOSTROPHES = "'\u2019"
 _LOOK_AHEAD = 8
 """So many tags after a time are looked at: a text may be long."""
-_ENDS_DAY = re.compile(r"$|[?.,viPhse:-]|qt?[LTXM]|[LTX]U")
-"""What may follow a bare day of the month."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +54,14 @@ class PhraseMatch:
 
     first: int
     end: int
-    tokens: Sequence[Token]
+    tokens: Sequence[TimeToken]
     now: datetime
     is_day_first: bool
     following: str
     """The tags after it."""
     language: str
 
-    def token(self, tags: str, place: int = 0) -> Token | None:
+    def token(self, tags: str, place: int = 0) -> TimeToken | None:
         """Return the first (or a later) token that has one of `tags`."""
         matches = [token for token in self.tokens if token.tag in tags]
         return matches[place] if len(matches) > place else None

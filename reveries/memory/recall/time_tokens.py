@@ -28,7 +28,7 @@ LATEST_YEAR, FIRST_YEAR = 2099, 1900
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class TimeToken:
     """A word, number, date in figures or mark, or a phrase, with its tag."""
 
     tag: str
@@ -44,7 +44,7 @@ class Token:
 class TaggedText:
     """A text's tokens in one language."""
 
-    tokens: Sequence[Token]
+    tokens: Sequence[TimeToken]
     language: Language
 
     @cached_property
@@ -61,23 +61,23 @@ def tag_text(text: str) -> TaggedText:
     return max(tagged, key=_count_votes)
 
 
-def _raw_token(match: re.Match[str]) -> Token:
+def _raw_token(match: re.Match[str]) -> TimeToken:
     kind, text = match.lastgroup or "mark", match.group()
     if kind == "word":
-        return Token("x", bare_word(text), *match.span(), text, text[0].isupper())
+        return TimeToken("x", bare_word(text), *match.span(), text, text[0].isupper())
     if kind == "mark":
-        return Token(text if text in ",.-:" else "?", text, *match.span(), text)
+        return TimeToken(text if text in ",.-:" else "?", text, *match.span(), text)
     if kind == "number":
         is_year = len(text) == 4 and FIRST_YEAR <= int(text) <= LATEST_YEAR
         tag = "y" if is_year else "d" if len(text) < 3 else "c" if len(text) == 3 else "x"
-        return Token(tag, str(int(text)) if len(text) < 5 else text, *match.span(), text)
+        return TimeToken(tag, str(int(text)) if len(text) < 5 else text, *match.span(), text)
     if kind == "ordinal":
         digits = re.match(r"\d+", text)
-        return Token("o", str(int(digits.group())) if digits else "", *match.span(), text)
-    return Token(_DATES[kind], text, *match.span(), text)
+        return TimeToken("o", str(int(digits.group())) if digits else "", *match.span(), text)
+    return TimeToken(_DATES[kind], text, *match.span(), text)
 
 
-def _is_joining(tokens: Sequence[Token], place: int) -> bool:
+def _is_joining(tokens: Sequence[TimeToken], place: int) -> bool:
     """Whether a mark joins two words: "aujourd'hui", "week-end"."""
     token = tokens[place]
     if token.text not in _JOINING or not 0 < place < len(tokens) - 1:
@@ -88,8 +88,8 @@ def _is_joining(tokens: Sequence[Token], place: int) -> bool:
     return is_one_word and before.end == token.start and token.end == after.start
 
 
-def _tag(words: Sequence[Token], language: Language) -> list[Token]:
-    tagged: list[Token] = []
+def _tag(words: Sequence[TimeToken], language: Language) -> list[TimeToken]:
+    tagged: list[TimeToken] = []
     place = 0
     while place < len(words):
         token, length = _match_phrase(words, place, language)
@@ -108,24 +108,24 @@ def _tag(words: Sequence[Token], language: Language) -> list[Token]:
     return tagged
 
 
-def _is_month(words: Sequence[Token], language: Language) -> bool:
+def _is_month(words: Sequence[TimeToken], language: Language) -> bool:
     """Whether the first of `words` is a month, or the second behind a small word: "10-11 de noviembre"."""
     tags = [language.phrases.get((word.value,), ("", ""))[0] for word in words]
     return tags[:1] in (["M"], ["m"]) or (tags[:1] == ["q"] and tags[1:] in (["M"], ["m"]))
 
 
-def _split_days(token: Token) -> list[Token]:
+def _split_days(token: TimeToken) -> list[TimeToken]:
     """Return "10-11" as the days from 10 to 11."""
     first, last = token.text.split("-")
     between = token.start + len(first)
     return [
-        Token("d", str(int(first)), token.start, between, first),
-        Token("-", "-", between, between + 1, "-"),
-        Token("d", str(int(last)), between + 1, token.end, last),
+        TimeToken("d", str(int(first)), token.start, between, first),
+        TimeToken("-", "-", between, between + 1, "-"),
+        TimeToken("d", str(int(last)), between + 1, token.end, last),
     ]
 
 
-def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tuple[Token, int]:
+def _match_phrase(words: Sequence[TimeToken], place: int, language: Language) -> tuple[TimeToken, int]:
     """Return the longest phrase that begins at `place`, and how many words it has; the word itself if none does."""
     longest = language.longest.get(words[place].value, 0)
     for length in range(min(longest, len(words) - place), 0, -1):
@@ -133,7 +133,7 @@ def _match_phrase(words: Sequence[Token], place: int, language: Language) -> tup
         meaning = language.phrases.get(tuple(token.value for token in part))
         if meaning is not None and (length > 1 or part[0].tag == "x"):
             text = " ".join(token.text for token in part)
-            return Token(*meaning, part[0].start, part[-1].end, text, part[0].is_capital), length
+            return TimeToken(*meaning, part[0].start, part[-1].end, text, part[0].is_capital), length
     return words[place], 1
 
 

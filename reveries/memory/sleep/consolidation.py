@@ -41,7 +41,7 @@ from reveries.memory.sleep.owner_questions import (
 )
 from reveries.memory.sleep.pass_log import begin_run, end_run, record_change, record_self_change
 from reveries.memory.sleep.questions import Asker, WaitingNote
-from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences, are_still_there
+from reveries.memory.sleep.reading import ExperiencePart, Reading, WaitingExperiences, are_still_there
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
 from reveries.protocol import Consolidated
@@ -303,7 +303,7 @@ class DeepSleep:
         await record_self_change(transaction, run_id, decision.changes.self_model, now)
         await transaction.run_many("undo.release", [{"experience_id": experience.id} for experience in experiences])
 
-    async def _record_fallbacks(self, current: _DeepPass, parts: Sequence[Part], reason: str) -> None:
+    async def _record_fallbacks(self, current: _DeepPass, parts: Sequence[ExperiencePart], reason: str) -> None:
         """Record an unusable answer (R-106): the experiences stay unprocessed, and their extract gets less
         confidence."""
         for part in parts:

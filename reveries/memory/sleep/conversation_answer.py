@@ -27,7 +27,7 @@ from reveries.memory.sleep.questions import (
     tidy_line,
     tidy_topics,
 )
-from reveries.memory.sleep.reading import Part, Reading
+from reveries.memory.sleep.reading import ExperiencePart, Reading
 from reveries.memory.sleep.self_model_changes import TRAIT_FIELDS, NewFact, SelfUpdate, Trait
 from reveries.memory.text.extracts import join_sentences, make_exemplar, sentences_of, summary_of
 
@@ -109,8 +109,8 @@ class ConversationAnswer(msgspec.Struct, frozen=True):
 class CheckedConversation:
     """What remains of an answer."""
 
-    parts: tuple[tuple[Part, Abstraction], ...]
-    missing: tuple[Part, ...]
+    parts: tuple[tuple[ExperiencePart, Abstraction], ...]
+    missing: tuple[ExperiencePart, ...]
     """Parts without a usable answer."""
     about_self: SelfUpdate | None
     answered_notes: tuple[WaitingNote, ...] = ()
@@ -125,8 +125,8 @@ def check_conversation(
     by_number: dict[int, PartAnswer] = {}
     for about in answer.parts:
         by_number.setdefault(about.number, about)
-    checked: list[tuple[Part, Abstraction]] = []
-    missing: list[Part] = []
+    checked: list[tuple[ExperiencePart, Abstraction]] = []
+    missing: list[ExperiencePart] = []
     for number, part in enumerate(reading.parts, 1):
         about_part = by_number.get(number)
         if about_part is None or not about_part.summary.strip():
@@ -179,7 +179,7 @@ class _Grounds:
         return match[1] if match is not None else None
 
 
-def _check_part(answer: PartAnswer, part: Part, grounds: _Grounds, cause_id: str) -> Abstraction:
+def _check_part(answer: PartAnswer, part: ExperiencePart, grounds: _Grounds, cause_id: str) -> Abstraction:
     exemplars = [exact for quoted in answer.quotes if (exact := _exemplar(quoted, part.turns)) is not None]
     asked = len(answer.quotes)
     salience = answer.salience if math.isfinite(answer.salience) else 0.0

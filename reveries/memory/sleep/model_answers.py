@@ -39,7 +39,7 @@ from reveries.memory.sleep.questions import (
     self_question,
     tidy_line,
 )
-from reveries.memory.sleep.reading import Part, Reading, room_for
+from reveries.memory.sleep.reading import ExperiencePart, Reading, room_for
 from reveries.memory.sleep.self_model_changes import (
     SelfUpdate,
     Trait,
@@ -177,7 +177,7 @@ class Interpretation:
     changes in the self-model."""
 
     parts: tuple[InterpretedPart, ...]
-    missing: tuple[Part, ...] = ()
+    missing: tuple[ExperiencePart, ...] = ()
     about_self: SelfUpdate | None = None
     evidence: tuple[str, ...] = ()
     """Ids of the episodes behind `about_self`."""
@@ -257,7 +257,7 @@ def _earlier_episodes(reading: Reading, graph: MemoryGraph) -> tuple[Episode, ..
 async def _interpret_alone(
     model: ChatModel,
     asker: Asker,
-    part: Part,
+    part: ExperiencePart,
     graph: MemoryGraph,
     settings: MemorySettings,
     answers: AnswerRecorder | None,

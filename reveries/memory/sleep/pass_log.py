@@ -28,49 +28,26 @@ from reveries.memory.sleep.pass_records import (
     encode_record,
 )
 from reveries.memory.store import MemoryStore
-from reveries.protocol import ChangedEpisode, NewLink, SleepChange
+from reveries.protocol import ChangedEpisode, NewLink, SleepChange, SleepRun
 
 CORRECTION = "correction"
 """The trigger of a pass caused by the owner's correction."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunEntry:
-    """One pass, with its counts."""
-
-    id: str
-    depth: str
-    trigger: str
-    """Why it began: "arrival", "time", "volume", "owner", "sleep", "undo", "correction" …"""
-    began_at: float
-    ended_at: float | None
-    processed: int
-    created: int
-    merged: int
-    fallbacks: int
-    outcome: str
-    undone_by: str = ""
-    """The undo that reverted it."""
-    undoes: str = ""
-    """The pass that it reverted, if it is an undo."""
-    question: str = ""
-    """What it asks the owner before it continues."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunDetail:
     """A pass with all its changes, in order."""
 
-    run: RunEntry
+    run: SleepRun
     changes: tuple[SleepChange, ...]
 
 
-async def recent_runs(database: Database, limit: int) -> list[RunEntry]:
+async def recent_runs(database: Database, limit: int) -> list[SleepRun]:
     """Return the latest passes, newest first."""
     return [_run_from_row(row) for row in await database.rows("consolidation.list_runs", {"limit": limit})]
 
 
-async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
+async def find_run(database: Database, id_or_prefix: str) -> SleepRun:
     """Find a pass by id or unique id prefix. Raises NotFoundError if there is none, UndoError if there are several."""
     rows = await database.rows("consolidation.find_run", {"prefix": id_or_prefix})
     exact = [row for row in rows if row["id"] == id_or_prefix]
@@ -84,7 +61,7 @@ async def find_run(database: Database, id_or_prefix: str) -> RunEntry:
 async def run_detail(database: Database, id_or_prefix: str) -> RunDetail:
     """Load a pass with its changes. Raises NotFoundError."""
     run = await find_run(database, id_or_prefix)
-    rows = await database.rows("consolidation.changes_of", {"run_id": run.id})
+    rows = await database.rows("consolidation.changes_of", {"run_id": run.run_id})
     records = await asyncio.to_thread(_decode_changes, rows)
     dormant = json.dumps(sorted({entry.episode_id for record in records for entry in record.dormant}))
     summaries = {row["id"]: row["summary"] for row in await database.rows("episodes.summaries", {"ids": dormant})}
@@ -181,9 +158,9 @@ def _as_number(value: Value) -> float | None:
     return value if isinstance(value, int | float) else None
 
 
-def _run_from_row(row: Row) -> RunEntry:
-    return RunEntry(
-        id=row["id"],
+def _run_from_row(row: Row) -> SleepRun:
+    return SleepRun(
+        run_id=row["id"],
         depth=row["depth"],
         trigger=row["trigger"],
         began_at=row["began_at"],

@@ -34,28 +34,13 @@ from reveries.memory.sleep.owner_questions import merge_allowance
 from reveries.memory.sleep.pass_log import build_diff
 from reveries.memory.sleep.pass_records import build_pass_record
 from reveries.memory.sleep.questions import Asker
-from reveries.memory.sleep.reading import Part, Reading, WaitingExperiences
+from reveries.memory.sleep.reading import ExperiencePart, Reading, WaitingExperiences
 from reveries.memory.sleep.upkeep import Upkeep
 from reveries.memory.store import MemoryStore, find_live_episode
-from reveries.protocol import SleepChange
+from reveries.protocol import SleepChange, SleepPreview
 from reveries.safe_text import one_line
 
 _NEAR_COUNT = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a pass would do now."""
-
-    changes: tuple[SleepChange, ...]
-    fallbacks: int
-    """Experiences with an unusable answer."""
-    left: int
-    """Experiences that were not processed."""
-    would_ask: bool
-    """It would merge away more than it may without asking the owner."""
-    was_interrupted: bool
-    seconds: float
 
 
 class DryRun:
@@ -83,7 +68,7 @@ class DryRun:
         limit: int | None = None,
         progress: Callable[[int, int], None] | None = None,
         stop: asyncio.Event | None = None,
-    ) -> Preview:
+    ) -> SleepPreview:
         """Process at most `limit` experiences, the most salient first. Setting `stop` ends it at once. Raises
         ModelError if the model cannot be used at all."""
         began = self._clock.monotonic()
@@ -109,7 +94,8 @@ class DryRun:
         diffs = [*dry.diffs, *await Upkeep(self._store, self._settings(), self._clock.now(), stop=stop).preview()]
         is_stopped = stop is not None and stop.is_set()
         left, seconds = count - waiting.read_count, self._clock.monotonic() - began
-        return Preview(tuple(diffs), dry.fallbacks, left, dry.spent > dry.allowance, is_stopped, seconds)
+        would_ask = dry.spent > dry.allowance
+        return SleepPreview(0, diffs, dry.fallbacks, left, would_ask, is_stopped, seconds)
 
     async def _interpret(self, model: ChatModel, reading: Reading, dry: "_DryPass") -> Interpretation:
         names = self._names()
@@ -217,7 +203,7 @@ class _DryPass:
     foreign_spent: int = 0
     fallbacks: int = 0
 
-    def note_fallbacks(self, parts: Sequence[Part], reason: str) -> None:
+    def note_fallbacks(self, parts: Sequence[ExperiencePart], reason: str) -> None:
         """Note that these parts have no usable answer."""
         for experience in (experience for part in parts for experience in part.experiences):
             line = f"No usable answer about \u201c{one_line(experience.content, 60)}\u201d. {reason}"

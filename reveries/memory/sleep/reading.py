@@ -34,7 +34,7 @@ as one about a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExperiencePart:
     """What gets one answer: the waiting experiences of one episode."""
 
     home: Episode
@@ -46,8 +46,8 @@ class Part:
 class Reading:
     """What is read with one request, in order of time."""
 
-    parts: tuple[Part, ...]
-    beside: tuple[Part, ...] = ()
+    parts: tuple[ExperiencePart, ...]
+    beside: tuple[ExperiencePart, ...] = ()
     """The owner's own words next to untrusted text. They may change the self-model; they get no answer of their own
     here, because they are also read with that text."""
     is_foreign: bool = False
@@ -134,7 +134,7 @@ class WaitingExperiences:
         ]
         return replace(reading, parts=_join_by_episode(parts), beside=tuple(beside))
 
-    async def _find_home(self, part: Part) -> Episode | None:
+    async def _find_home(self, part: ExperiencePart) -> Episode | None:
         return await find_live_episode(self._store.database, self._store.live, part.experiences[0].id)
 
     async def _take_next(self, tier: Tier, context_tokens: int) -> bool:
@@ -156,13 +156,13 @@ class WaitingExperiences:
         self._readings += split_readings(parts, room_for(context_tokens)) if is_whole else map(_read_alone, parts)
         return True
 
-    async def _load_parts(self, ids: Sequence[str]) -> list[Part]:
+    async def _load_parts(self, ids: Sequence[str]) -> list[ExperiencePart]:
         """Load experiences, each as a part of its own. Those that are in no live episode are left out."""
-        parts: list[Part] = []
+        parts: list[ExperiencePart] = []
         for experience, turns in await self._store.load_with_turns(ids):
             home = await find_live_episode(self._store.database, self._store.live, experience.id)
             if home is not None:
-                parts.append(Part(home, (experience,), turns))
+                parts.append(ExperiencePart(home, (experience,), turns))
         return parts
 
 
@@ -173,11 +173,11 @@ async def are_still_there(transaction: Transaction, experience_ids: Sequence[str
     return int(rows[0]["experiences"]) == len(experience_ids)
 
 
-def _read_alone(part: Part) -> Reading:
+def _read_alone(part: ExperiencePart) -> Reading:
     return Reading((part,), is_foreign=_is_foreign(part))
 
 
-def split_readings(parts: Sequence[Part], room: ReadingRoom) -> list[Reading]:
+def split_readings(parts: Sequence[ExperiencePart], room: ReadingRoom) -> list[Reading]:
     """Divide the experiences of a conversation, in order of time, into readings: trusted ones first, each as long as
     fits. Pure."""
     ordered = sorted(parts, key=lambda part: part.turns[0].said_at if part.turns else 0.0)
@@ -195,21 +195,21 @@ def split_readings(parts: Sequence[Part], room: ReadingRoom) -> list[Reading]:
     return [*readings, *apart]
 
 
-def _is_foreign(part: Part) -> bool:
+def _is_foreign(part: ExperiencePart) -> bool:
     """Whether someone other than the owner may have influenced what is read (F1)."""
     tainted = any(turn.tainted or turn.origin.is_tainted for turn in part.turns)
     tainted = tainted or any(experience.tainted or experience.origin.is_tainted for experience in part.experiences)
     return tainted and gates.is_enforced(gates.Gate.SELF_WORDS)
 
 
-def _keep_own_words(part: Part) -> Part | None:
+def _keep_own_words(part: ExperiencePart) -> ExperiencePart | None:
     own = tuple(turn for turn in part.turns if turn.origin is Origin.OWNER and not turn.tainted)
-    return Part(part.home, part.experiences, own) if own else None
+    return ExperiencePart(part.home, part.experiences, own) if own else None
 
 
-def _fill_rooms(parts: Sequence[Part], room: ReadingRoom) -> list[list[Part]]:
+def _fill_rooms(parts: Sequence[ExperiencePart], room: ReadingRoom) -> list[list[ExperiencePart]]:
     """Divide parts, in order, so that each share fits into one request."""
-    shares: list[list[Part]] = []
+    shares: list[list[ExperiencePart]] = []
     used = 0
     for part in parts:
         cost = sum(estimate_tokens(turn.text) + 12 for turn in part.turns)
@@ -222,14 +222,14 @@ def _fill_rooms(parts: Sequence[Part], room: ReadingRoom) -> list[list[Part]]:
     return shares
 
 
-def _join_by_episode(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _join_by_episode(parts: Sequence[ExperiencePart]) -> tuple[ExperiencePart, ...]:
     """Join the parts of the same episode, in the order in which the episodes begin."""
-    by_home: dict[str, Part] = {}
+    by_home: dict[str, ExperiencePart] = {}
     for part in parts:
         earlier = by_home.get(part.home.id)
         by_home[part.home.id] = (
             part
             if earlier is None
-            else Part(earlier.home, (*earlier.experiences, *part.experiences), (*earlier.turns, *part.turns))
+            else ExperiencePart(earlier.home, (*earlier.experiences, *part.experiences), (*earlier.turns, *part.turns))
         )
     return tuple(by_home.values())

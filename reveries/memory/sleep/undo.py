@@ -17,11 +17,12 @@ from reveries.memory.deep_recall import DeepRecall
 from reveries.memory.live import LiveMemory
 from reveries.memory.model import Episode, Link, LinkType
 from reveries.memory.rows import vector_of
-from reveries.memory.sleep.pass_log import CORRECTION, RunEntry, find_run, record_change, record_self_change
+from reveries.memory.sleep.pass_log import CORRECTION, find_run, record_change, record_self_change
 from reveries.memory.sleep.pass_records import decode_record
 from reveries.memory.sleep.undo_plan import RecordedChange, UndoPlan, is_built_upon, plan_undo
 from reveries.memory.store import MemoryStore
 from reveries.memory.text.segments import unit_mean
+from reveries.protocol import SleepRun
 
 _WHY_HELD = "what sleep made of it was undone"
 _WOKEN_AT_ONCE = 50
@@ -52,23 +53,23 @@ class Undo:
         entry = await find_run(self._store.database, run)
         _require_undoable(entry)
         undone: list[UndonePass] = []
-        while dependents := await _find_dependents(self._store.database, entry.id):
+        while dependents := await _find_dependents(self._store.database, entry.run_id):
             if not through:
                 raise _dependents_error(entry, dependents)
             undone += await self.undo_pass(dependents[-1], through=True)
         await self._require_not_archived(entry)
-        woken = await self._wake_dormant(entry.id)
+        woken = await self._wake_dormant(entry.run_id)
         undone.append(await self._undo_one(entry, woken))
         return undone
 
-    async def _require_not_archived(self, entry: RunEntry) -> None:
+    async def _require_not_archived(self, entry: SleepRun) -> None:
         """Raise UndoError if the owner archived anything that the pass worked on: undoing it would bring it back."""
-        rows = await self._store.database.rows("consolidation.changes_of", {"run_id": entry.id})
+        rows = await self._store.database.rows("consolidation.changes_of", {"run_id": entry.run_id})
         recorded = await asyncio.to_thread(_decode_recorded, rows)
         sources = {was.experience_id for change in recorded for was in change.recorded.standings}
         if await self._store.database.rows("consolidation.archived_sources", {"ids": json.dumps(sorted(sources))}):
             raise UndoError(
-                f"You archived some of what the pass {entry.id} made.",
+                f"You archived some of what the pass {entry.run_id} made.",
                 advice="Bring it back first: reveries forget --bring-back",
             )
 
@@ -82,18 +83,18 @@ class Undo:
             await self._deep.wake_episodes(dormant[start : start + _WOKEN_AT_ONCE], "undo")
         return len(dormant)
 
-    async def _undo_one(self, entry: RunEntry, woken: int) -> UndonePass:
+    async def _undo_one(self, entry: SleepRun, woken: int) -> UndonePass:
         undo_id, now = self._new_id(), self._clock.now()
         line = ""
 
         async def work(transaction: Transaction) -> ChangeSet:
             nonlocal line
-            if await transaction.rows("consolidation.undo_of", {"run_id": entry.id}):
+            if await transaction.rows("consolidation.undo_of", {"run_id": entry.run_id}):
                 raise _already_undone_error(entry)
             # A pass that was running when the undo was requested may depend on it by now.
-            if dependents := await _find_dependents(transaction, entry.id):
+            if dependents := await _find_dependents(transaction, entry.run_id):
                 raise _dependents_error(entry, dependents)
-            rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.id})
+            rows = await transaction.rows("consolidation.changes_of", {"run_id": entry.run_id})
             recorded = await asyncio.to_thread(_decode_recorded, rows)
             _require_complete_record(entry, recorded)
             affected = json.dumps(sorted(_affected_ids(recorded)))
@@ -104,7 +105,7 @@ class Undo:
             plan = await _keep_other_taints(transaction, plan)
             line = _undo_line(entry, plan, woken)
             await self._record_undo(transaction, entry, undo_id, now)
-            changes = await self._build_change_set(transaction, entry.id, plan)
+            changes = await self._build_change_set(transaction, entry.run_id, plan)
             changes = join_changes([changes, await _delete_claims(transaction, recorded)])
             await self._restore_experiences(transaction, plan, now)
             if entry.trigger == CORRECTION:
@@ -115,15 +116,17 @@ class Undo:
 
         async with self._store.embedding_lock:
             await self._store.commit(work)
-        return UndonePass(entry.id, undo_id, line)
+        return UndonePass(entry.run_id, undo_id, line)
 
-    async def _record_undo(self, transaction: Transaction, entry: RunEntry, undo_id: str, now: float) -> None:
+    async def _record_undo(self, transaction: Transaction, entry: SleepRun, undo_id: str, now: float) -> None:
         named = {"id": undo_id, "depth": entry.depth, "trigger": "undo", "began_at": now}
         await transaction.run("consolidation.begin", named)
         await transaction.run("consolidation.end", {"id": undo_id, "ended_at": now, "outcome": "done"})
-        await transaction.run("consolidation.mark_undone", {"run_id": entry.id, "undo_id": undo_id, "undone_at": now})
-        await transaction.run("undo.drop_pending", {"run_id": entry.id})
-        await transaction.run("notes.put_back_answered", {"run_id": entry.id})
+        await transaction.run(
+            "consolidation.mark_undone", {"run_id": entry.run_id, "undo_id": undo_id, "undone_at": now}
+        )
+        await transaction.run("undo.drop_pending", {"run_id": entry.run_id})
+        await transaction.run("notes.put_back_answered", {"run_id": entry.run_id})
 
     async def _restore_experiences(self, transaction: Transaction, undoing: UndoPlan, now: float) -> None:
         rows = [
@@ -306,21 +309,21 @@ def _filter_dependents(changes: Sequence[Row], later: Sequence[Row]) -> list[str
     return list(dict.fromkeys(dependents))
 
 
-def _require_undoable(entry: RunEntry) -> None:
+def _require_undoable(entry: SleepRun) -> None:
     if entry.undone_by:
         raise _already_undone_error(entry)
     if entry.undoes:
         raise UndoError(
-            f"{entry.id} is itself an undo, of {entry.undoes}.", advice="To sleep again: reveries consolidate"
+            f"{entry.run_id} is itself an undo, of {entry.undoes}.", advice="To sleep again: reveries consolidate"
         )
     if entry.outcome == "running":
-        raise UndoError(f"The pass {entry.id} is still running.", advice="Undo it when it has ended.")
+        raise UndoError(f"The pass {entry.run_id} is still running.", advice="Undo it when it has ended.")
 
 
-def _require_complete_record(entry: RunEntry, changes: Sequence[RecordedChange]) -> None:
+def _require_complete_record(entry: SleepRun, changes: Sequence[RecordedChange]) -> None:
     if any(change.recorded.is_erased for change in changes):
         raise UndoError(
-            f"Some of what the pass {entry.id} did was erased, or belongs to an import that you corrected.",
+            f"Some of what the pass {entry.run_id} did was erased, or belongs to an import that you corrected.",
             advice="It cannot be undone. To sleep on what is left: reveries consolidate. To correct an import again: "
             "reveries import --correct NAME --me WHO",
         )
@@ -329,33 +332,33 @@ def _require_complete_record(entry: RunEntry, changes: Sequence[RecordedChange])
         named = {*change.recorded.light_slept_ids, *change.recorded.processed_ids}
         if not named <= recorded_ids:
             raise UndoError(
-                f"The pass {entry.id} was recorded by an earlier version, without everything that it replaced.",
-                advice="It cannot be undone. To see what it replaced: reveries consolidate log " + entry.id,
+                f"The pass {entry.run_id} was recorded by an earlier version, without everything that it replaced.",
+                advice="It cannot be undone. To see what it replaced: reveries consolidate log " + entry.run_id,
             )
 
 
-def _already_undone_error(entry: RunEntry) -> UndoError:
-    return UndoError(f"The pass {entry.id} is already undone.", advice="See: reveries consolidate log")
+def _already_undone_error(entry: SleepRun) -> UndoError:
+    return UndoError(f"The pass {entry.run_id} is already undone.", advice="See: reveries consolidate log")
 
 
-def _dormant_meanwhile_error(entry: RunEntry) -> UndoError:
+def _dormant_meanwhile_error(entry: SleepRun) -> UndoError:
     return UndoError(
-        f"An episode of {entry.id} became dormant just now.",
-        advice=f"Try again: reveries consolidate undo {entry.id}",
+        f"An episode of {entry.run_id} became dormant just now.",
+        advice=f"Try again: reveries consolidate undo {entry.run_id}",
     )
 
 
-def _dependents_error(entry: RunEntry, dependents: Sequence[str]) -> UndoError:
+def _dependents_error(entry: SleepRun, dependents: Sequence[str]) -> UndoError:
     passes = f"The pass {dependents[0]}" if len(dependents) == 1 else f"The passes {', '.join(dependents)}"
     return UndoError(
-        f"{passes} built upon what {entry.id} did.",
-        advice=f"To undo those first, newest first, then this: reveries consolidate undo {entry.id} --through",
+        f"{passes} built upon what {entry.run_id} did.",
+        advice=f"To undo those first, newest first, then this: reveries consolidate undo {entry.run_id} --through",
     )
 
 
-def _undo_line(entry: RunEntry, undoing: UndoPlan, woken: int) -> str:
+def _undo_line(entry: SleepRun, undoing: UndoPlan, woken: int) -> str:
     count = len(undoing.episodes) - len(undoing.revived_ids)
-    parts = [f"Undid {entry.id}: {count} {'episode' if count == 1 else 'episodes'} restored"]
+    parts = [f"Undid {entry.run_id}: {count} {'episode' if count == 1 else 'episodes'} restored"]
     if woken:
         parts.append(f"{woken} woken from the disk")
     if undoing.revived_ids:

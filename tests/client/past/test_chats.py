@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from reveries.client.past.parsed import DateOrder, ReadChoices
+from reveries.client.past.parsed import DayOrder, ReadChoices
 from reveries.errors import InputDataError
 from tests.client.past.kit import CHOICES, NOW, lines_of, read_text
 
@@ -189,7 +189,7 @@ def test_a_late_date_decides_for_the_whole_file(tmp_path: Path) -> None:
 def test_dates_that_could_be_read_in_two_ways_are_said_and_can_be_chosen(tmp_path: Path) -> None:
     text = "3/4/26, 9:00 - Ann: a\n3/4/26, 9:01 - Bob: b\n"
     assert "--dates mdy" in read_text(tmp_path, text).doubts[0]
-    choices = ReadChoices(NOW, CHOICES.day, DateOrder.MONTH_FIRST)
+    choices = ReadChoices(NOW, CHOICES.day, DayOrder.MONTH_FIRST)
     parsed = read_text(tmp_path, text, choices=choices)
     assert lines_of(parsed)[0][0] == "2026-03-04 09:00"
     assert parsed.doubts == []

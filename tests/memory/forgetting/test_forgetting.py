@@ -61,8 +61,16 @@ async def spread(memory: Memory, clock: HandClock) -> None:
     await sleep_deeply(memory, SAID)
     [about] = [one.id for one in memory.live.graph.episodes() if SECRET in str(one)][:1]
     thought = Thought(
-        "thought1", clock.now(), clock.now(), "timer", "settled", "A safe needs such words.", 5, "m", (about,)
-    )
+        "thought1",
+        clock.now(),
+        clock.now(),
+        "timer",
+        "settled",
+        "A safe needs such words.",
+        5,
+        "m",
+        recalled_ids=(about,),
+    )  # fmt: skip
     await memory.conversations.record_thought(thought)
     await memory.light_sleep()
     await memory.self_edits.edit("current_focus", f"keeping {SECRET} safe")
@@ -235,7 +243,7 @@ async def test_what_was_kept_of_a_reply_or_a_thought_that_was_stopped_goes_with_
         began = clock.now()
         await clock.advance(300)
         await keep("of the thought")
-        thought = Thought("thought1", began, clock.now(), "timer", "settled", f"Why {SECRET}?", 5, "m", ())
+        thought = Thought("thought1", began, clock.now(), "timer", "settled", f"Why {SECRET}?", 5, "m")
         await memory.conversations.record_thought(thought)
         await clock.advance(3600)
         await keep("long after")
@@ -303,7 +311,7 @@ async def test_a_quotation_mark_in_what_stays_hides_nothing_of_what_goes(tmp_pat
         [bread] = [one.id for one in memory.live.graph.episodes() if "Bread" in one.summary]
         await memory.forgetting.erase(Selection(BY_ID, bread))
         with pytest.raises(UndoError, match="erased"):
-            await memory.undo_pass(run.id)
+            await memory.undo_pass(run.run_id)
     assert not bytes_left(tmp_path, "Bread needs salt")
 
 
@@ -359,7 +367,7 @@ async def test_archiving_one_person_leaves_what_was_said_of_others_in_the_same_t
         assert "Berg" not in left.summary
         [run] = await memory.sleep_log(1)
         with pytest.raises(UndoError, match="archived"):
-            await memory.undo_pass(run.id)
+            await memory.undo_pass(run.run_id)
     async with open_memory(tmp_path, clock, first_id=10_000) as memory:
         kept = await recalled(memory)
         assert (office in kept, sister in kept, doctor in kept) == (True, True, False)

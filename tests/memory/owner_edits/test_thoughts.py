@@ -90,7 +90,7 @@ async def test_the_pass_that_made_an_episode_of_a_dropped_thought_can_still_be_t
         await memory.light_sleep()
         await memory.thought_edits.withdraw(thought)
         (run,) = await memory.sleep_log(1)
-        await memory.undo_pass(run.id)
+        await memory.undo_pass(run.run_id)
         assert len(memory.live.graph) == len(memory.live.turns) == 0
         await memory.light_sleep()
         assert WORDS not in {turn.text for turn, _ in memory.live.turns.entries()}

@@ -29,7 +29,7 @@ async def with_records(memory: Memory, *texts: str) -> None:
         await transaction.run_text("DELETE FROM consolidation_vectors")
         await transaction.run_text("DELETE FROM consolidation_changes")
         for text in texts:
-            named = {"run_id": run.id, "experience_id": None, "change_set": text, "log": ""}
+            named = {"run_id": run.run_id, "experience_id": None, "change_set": text, "log": ""}
             await transaction.run("consolidation.record", named)
 
 

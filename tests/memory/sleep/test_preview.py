@@ -170,4 +170,4 @@ async def test_a_word_of_the_owner_ends_a_dry_run_in_the_middle_of_an_experience
             await asked.wait()
             stop.set()
         assert looking.result().was_interrupted
-        assert (looking.result().changes, looking.result().left) == ((), 2)
+        assert (looking.result().changes, looking.result().left) == ([], 2)

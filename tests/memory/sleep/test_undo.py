@@ -179,7 +179,7 @@ async def test_passes_taken_back_in_any_order_leave_what_was_there_before_the_fi
 
 async def _newest(memory: Memory) -> str:
     runs = await memory.sleep_log(1)
-    return runs[0].id if runs else ""
+    return runs[0].run_id if runs else ""
 
 
 async def _two_boats(memory: Memory) -> str:

@@ -31,7 +31,7 @@ async def test_a_pass_that_light_sleep_builds_upon_meanwhile_is_refused_and_the_
         async with asyncio.TaskGroup() as tasks:
             sleeping = tasks.create_task(memory.light_sleep())
             await embedder.asked.wait()
-            undoing = tasks.create_task(_refusal(memory, first.id))
+            undoing = tasks.create_task(_refusal(memory, first.run_id))
             for _ in range(200):
                 await asyncio.sleep(0)
             await memory.sleep_log(5)
@@ -39,7 +39,7 @@ async def test_a_pass_that_light_sleep_builds_upon_meanwhile_is_refused_and_the_
         assert sleeping.result().experiences == 1
         assert "built upon" in undoing.result()
         assert VIOLIN[0] in await _found(memory, "violin")
-        assert len(await memory.undo_pass(first.id, through=True)) == 2
+        assert len(await memory.undo_pass(first.run_id, through=True)) == 2
         assert (await memory.light_sleep()).experiences == 2
         assert VIOLIN[0] in await _found(memory, "violin")
 

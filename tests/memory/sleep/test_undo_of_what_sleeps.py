@@ -48,7 +48,7 @@ async def test_a_light_sleep_is_taken_back_though_what_it_made_is_only_on_disk(
         await memory.light_sleep()
         (run,) = await memory.sleep_log(5)
         await _leave(memory, words_alone=words_alone)
-        await memory.undo_pass(run.id)
+        await memory.undo_pass(run.run_id)
         assert not len(memory.live.graph)
         assert memory.on_disk.texts == 0
         await memory.light_sleep()
@@ -133,7 +133,7 @@ async def test_the_taint_that_a_pass_brought_goes_with_it_and_stays_gone(tmp_pat
         await memory.light_sleep()
         assert [one.tainted for one in memory.live.graph.episodes() if one.id == clean.id] == [True]
         (run,) = await memory.sleep_log(1)
-        await memory.undo_pass(run.id)
+        await memory.undo_pass(run.run_id)
         assert [one.tainted for one in memory.live.graph.episodes()] == [False]
         live = picture(memory)
     async with open_memory(tmp_path, first_id=100_000) as memory:

@@ -168,7 +168,7 @@ async def test_time_does_its_work_without_a_model_and_while_a_pass_waits_for_the
         assert after.salience < before.salience
         (run, *_) = await memory.sleep_log(5)
         assert (run.trigger, run.outcome, run.processed) == ("age", "done", 0)
-        assert (await memory.sleep_run(run.id)).changes[0].line.startswith("Time: 1 episode faded")
+        assert (await memory.sleep_run(run.run_id)).changes[0].line.startswith("Time: 1 episode faded")
 
 
 @given(st.integers(1, 400), st.integers(0, 400), st.floats(0.0, 1.0))

@@ -58,7 +58,7 @@ async def test_an_episode_has_every_part_that_it_must_have_and_keeps_it_over_a_r
 async def test_a_thought_is_slept_on_deeply_like_a_talk(tmp_path: Path) -> None:
     """The model gets the same question about a thought, and its answer has the same effect as for a conversation."""
     async with open_memory(tmp_path) as memory:
-        await memory.conversations.record_thought(Thought("t", NOW, NOW, "timer", "settled", BOAT, 9, "m", ()))
+        await memory.conversations.record_thought(Thought("t", NOW, NOW, "timer", "settled", BOAT, 9, "m"))
         await talk(memory, (BREAD, "And water."))
         await memory.light_sleep()
         model = ScriptedModel([deep_answer(0.5, BOAT, summary=BOAT), deep_answer(0.5, BREAD, summary=BREAD)])

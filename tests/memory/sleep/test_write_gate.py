@@ -90,7 +90,7 @@ async def test_deep_sleep_never_reads_an_echo_so_it_cannot_learn_from_it(tmp_pat
 
 
 def thought(name: str, text: str, *recalled: str, shown: tuple[str, ...] = ()) -> Thought:
-    return Thought(name, NOW, NOW + 5, "a timer", "settled", text, 20, "scripted", recalled, shown=shown)
+    return Thought(name, NOW, NOW + 5, "a timer", "settled", text, 20, "scripted", recalled_ids=recalled, shown=shown)
 
 
 async def test_a_thought_that_repeats_what_came_to_mind_becomes_no_memory_and_no_question(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_a_thought_that_repeats_what_came_to_mind_becomes_no_memory_and_no
         assert slept.episodes == 0
         assert len(memory.live.graph) == 1
         assert await memory.unprocessed_count() == 1
-        assert "said nothing new" in (await memory.sleep_run((await memory.sleep_log(1))[0].id)).changes[0].line
+        assert "said nothing new" in (await memory.sleep_run((await memory.sleep_log(1))[0].run_id)).changes[0].line
 
 
 async def test_the_same_thought_once_more_is_dropped_and_another_one_is_kept(tmp_path: Path) -> None:

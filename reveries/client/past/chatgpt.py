@@ -8,6 +8,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -29,7 +30,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("ChatGPT export", assistants=frozenset({CHATGPT}))
+    parsed = ParsedFile(ExportForm.CHATGPT, assistants=frozenset({CHATGPT}))
     for document in documents:
         items = document.value if isinstance(document.value, list) else [document.value]
         for number, item in enumerate(items, 1):

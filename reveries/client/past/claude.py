@@ -6,6 +6,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -23,7 +24,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("Claude export", assistants=frozenset({CLAUDE}))
+    parsed = ParsedFile(ExportForm.CLAUDE, assistants=frozenset({CLAUDE}))
     for document in documents:
         items = document.value if isinstance(document.value, list) else [document.value]
         for number, item in enumerate(items, 1):

@@ -11,6 +11,7 @@ from typing import Final
 from reveries.client.past.parsed import (
     DayOrder,
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -110,7 +111,7 @@ def _main_shape(text: str) -> tuple[StampStyle, bool] | None:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("")
+    parsed = ParsedFile(ExportForm.TIMED_TRANSCRIPT)
     for document in documents:
         _read_document(document, choices, parsed, of_several=len(documents) > 1)
     return parsed
@@ -145,7 +146,7 @@ def _read_document(document: ExportDocument, choices: ReadChoices, parsed: Parse
                 message = replace(message, identity=(*message.identity, *follows))
                 follows = entry.stamp.key, message.sender
             messages.append(message)
-    if parsed.form == "transcript with times":
+    if parsed.form is ExportForm.TIMED_TRANSCRIPT:
         messages = mark_roles(messages, parsed)
     parsed.conversations.append(ParsedConversation(document.name if of_several else "", messages))
 
@@ -237,16 +238,16 @@ def _may_be_person(name: str, others: set[str]) -> bool:
     return not is_about_other or not (has_verb or len(words) >= _NOTICE_WORDS)
 
 
-def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_DatedEntry], senders: frozenset[str]) -> str:
+def _form_of(shape: tuple[StampStyle, bool], entries: Sequence[_DatedEntry], senders: frozenset[str]) -> ExportForm:
     style, has_date = shape
     is_iso = has_date and all(entry.stamp.numbers and len(entry.stamp.numbers[0]) == 4 for entry in entries)
     if is_iso and style is StampStyle.BRACKETS and _SIGNAL_OWNER in senders:
-        return "Signal chat"
+        return ExportForm.SIGNAL_CHAT
     if has_date and (style is StampStyle.DASH or (style is StampStyle.BRACKETS and not is_iso)):
-        return "WhatsApp chat"
+        return ExportForm.WHATSAPP
     if has_date and style is StampStyle.BRACKETS and any("\u200e" in entry.rest for entry in entries):
-        return "WhatsApp chat"
-    return "transcript with times"
+        return ExportForm.WHATSAPP
+    return ExportForm.TIMED_TRANSCRIPT
 
 
 def _message_of(entry: _DatedEntry, said_at: float, senders: frozenset[str], parsed: ParsedFile) -> PastMessage | None:
@@ -255,7 +256,7 @@ def _message_of(entry: _DatedEntry, said_at: float, senders: frozenset[str], par
     if match is None or sender not in senders:
         parsed.left_out[_NOTICES] += 1
         return None
-    is_signal = parsed.form == "Signal chat"
+    is_signal = parsed.form is ExportForm.SIGNAL_CHAT
     words = "\n".join([match["text"], *entry.more])
     text = _clean_text(_own_words(words) if is_signal else words, parsed)
     if not text:

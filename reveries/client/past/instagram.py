@@ -7,6 +7,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -32,7 +33,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("Instagram or Messenger export")
+    parsed = ParsedFile(ExportForm.INSTAGRAM)
     holder = _find_holder([document.value for document in documents])
     threads: dict[str, list[PastMessage]] = {}
     for document in documents:

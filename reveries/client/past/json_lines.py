@@ -6,6 +6,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, decode_json
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -34,7 +35,7 @@ def _decode(line: str) -> dict[str, Any]:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("JSON lines")
+    parsed = ParsedFile(ExportForm.JSON_LINES)
     for document in documents:
         messages: list[PastMessage] = []
         for where, entry in _entries_of(document):

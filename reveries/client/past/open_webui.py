@@ -7,6 +7,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, follow_parents
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -37,7 +38,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("Open WebUI export")
+    parsed = ParsedFile(ExportForm.OPEN_WEBUI)
     assistants: set[str] = set()
     for document in documents:
         items = document.value if isinstance(document.value, list) else [document.value]

@@ -56,11 +56,27 @@ class ParsedConversation:
     messages: Sequence[PastMessage]
 
 
+class ExportForm(StrEnum):
+    """What a file of past talk is, as it is told."""
+
+    CHATGPT = "ChatGPT export"
+    CLAUDE = "Claude export"
+    INSTAGRAM = "Instagram or Messenger export"
+    JSON_LINES = "JSON lines"
+    OPEN_WEBUI = "Open WebUI export"
+    SIGNAL_CHAT = "Signal chat"
+    SIGNAL_MESSAGES = "Signal messages"
+    TELEGRAM = "Telegram export"
+    TRANSCRIPT = "transcript"
+    TIMED_TRANSCRIPT = "transcript with times"
+    WHATSAPP = "WhatsApp chat"
+
+
 @dataclass(slots=True)
 class ParsedFile:
     """What a reader found in a file, and what it did not take over."""
 
-    form: str
+    form: ExportForm
     conversations: list[ParsedConversation] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     """What is no message of a person, by kind: notices, pictures, replaced branches."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from reveries.client.past.parsed import ParsedFile, PastMessage
+from reveries.client.past.parsed import ExportForm, ParsedFile, PastMessage
 from reveries.errors import UsageError
 
 UNNAMED_OWNER: Final = "You"
 """The owner's name if none is configured; the daemon uses the same."""
 _UNNAMED_HOLDER: Final = "account holder"
-_FORMS_WITH_MIND: Final = frozenset({"JSON lines", "transcript", "transcript with times"})
+_FORMS_WITH_MIND: Final = frozenset({ExportForm.JSON_LINES, ExportForm.TRANSCRIPT, ExportForm.TIMED_TRANSCRIPT})
 """Forms that the owner writes: elsewhere, somebody who is called like the mind is somebody."""
 _LISTED: Final = 10
 

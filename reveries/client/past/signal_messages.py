@@ -6,6 +6,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text, decode_json
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -46,7 +47,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("Signal messages")
+    parsed = ParsedFile(ExportForm.SIGNAL_MESSAGES)
     for document in documents:
         threads: dict[str, list[PastMessage]] = {}
         for number, item in enumerate(_items_of(document), 1):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from reveries.client.past.json_shapes import as_dict, as_items, as_list, as_text
 from reveries.client.past.parsed import (
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -37,7 +38,7 @@ def _fits(document: ExportDocument) -> bool:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("Telegram export")
+    parsed = ParsedFile(ExportForm.TELEGRAM)
     for document in documents:
         account = as_dict(as_dict(document.value).get("personal_information")).get("user_id")
         chats = _chats_of(document.value)

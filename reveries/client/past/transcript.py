@@ -11,6 +11,7 @@ from typing import Final
 from reveries.client.past.parsed import (
     TIMELESS_SECONDS,
     ExportDocument,
+    ExportForm,
     Format,
     ParsedConversation,
     ParsedFile,
@@ -96,7 +97,7 @@ def _speaker_in(name: str, speakers: Collection[str]) -> str:
 
 
 def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFile:
-    parsed = ParsedFile("transcript")
+    parsed = ParsedFile(ExportForm.TRANSCRIPT)
     for document in documents:
         names = _count_names(document.text)
         speakers = frozenset(choices.speakers) or _decide_speakers(names)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.client.past.chatgpt import clean_marks
-from reveries.client.past.parsed import ParsedFile, PastMessage, read_words
+from reveries.client.past.parsed import ExportForm, ParsedFile, PastMessage, read_words
 from reveries.client.past.people import Author, Names, author_of, iterate_messages
 from reveries.client.past.readers import read_past_file
 from reveries.client.past.turns import make_turns
@@ -377,7 +377,7 @@ def test_of_claude_the_branch_that_the_owner_went_back_to_is_read(tmp_path: Path
 
 
 def test_a_file_with_the_owners_name_does_not_hold_the_owners_words() -> None:
-    parsed = ParsedFile("Claude export")
+    parsed = ParsedFile(ExportForm.CLAUDE)
     attached = PastMessage("Ana", "Obey me.", 1.7e9, ("x",), is_attached=True)
     for me in (None, "Ana"):
         assert author_of(attached, parsed, Names("Ana", "Reverie", me)) == (Author.ATTACHED, None)

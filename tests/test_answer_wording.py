@@ -4,10 +4,11 @@ import msgspec
 import pytest
 
 from reveries.answer_wording import describe_answer
+from tests.rows import check_rows
 
 
 @pytest.mark.requirement("V-99")
-@pytest.mark.parametrize(
+@check_rows(
     ("answer", "words"),
     [
         ({"answer": "yes"}, "answer yes"),
@@ -37,7 +38,7 @@ def test_an_answer_of_a_model_reads_as_a_sentence(answer: object, words: str) ->
     assert describe_answer(msgspec.json.encode(answer).decode()) == words
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("cut", "words"),
     [
         (

@@ -30,6 +30,7 @@ from reveries.errors import ConfigError, HomeError
 from reveries.llm.assets import manifest
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.own_addresses import is_this_machine
+from tests.rows import check_rows
 
 
 def written(folder: Path, text: str | bytes) -> Path:
@@ -399,13 +400,20 @@ def test_whatever_happened_to_the_file_of_settings_it_is_read_or_refused_by_its_
 
 
 @pytest.mark.requirement("F2")
-@pytest.mark.parametrize(
+@check_rows(
     ("address", "is_here"),
     [
-        ("http://127.0.0.1:11434", True), ("localhost:11434", True), ("http://[::1]:1/v1", True), ("127.8.9.1", True),
-        ("http://127.0.0.1.evil.example", False), ("http://127.evil.example:11434", False), ("http://[::1", False),
-        ("http://localhost.evil.example", False), ("https://10.0.0.1", False), ("", False),
+        ("http://127.0.0.1:11434", True),
+        ("localhost:11434", True),
+        ("http://[::1]:1/v1", True),
+        ("127.8.9.1", True),
+        ("http://127.0.0.1.evil.example", False),
+        ("http://127.evil.example:11434", False),
+        ("http://[::1", False),
+        ("http://localhost.evil.example", False),
+        ("https://10.0.0.1", False),
+        ("", False),
     ],
-)  # fmt: skip
+)
 def test_only_an_address_of_this_machines_own_is_said_to_stay_here(address: str, is_here: bool) -> None:
     assert is_this_machine(address) is is_here

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
+from tests.rows import check_rows
 
 _ROOT: Final = Path(__file__).parents[1]
 _PAGES: Final = sorted([*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md")])
@@ -20,7 +20,7 @@ def _anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in plain}
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
+@check_rows("page", _PAGES)
 def test_every_link_of_a_page_points_to_a_file_and_a_heading_that_are_there(page: Path) -> None:
     text = _CODE.sub("", page.read_text(encoding="utf-8"))
     for link in (link for link in _LINK.findall(text) if "://" not in link):

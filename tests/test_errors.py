@@ -6,6 +6,7 @@ import pytest
 
 from reveries import errors
 from reveries.errors import ReveriesError, StorageError, error_from_code
+from tests.rows import check_rows
 
 
 def tree(error: type[ReveriesError] = ReveriesError) -> list[type[ReveriesError]]:
@@ -53,7 +54,7 @@ def test_no_two_errors_share_a_code() -> None:
     assert len(codes) == len(set(codes))
 
 
-@pytest.mark.parametrize("cls", tree(), ids=lambda cls: cls.__name__)
+@check_rows("cls", tree())
 def test_an_error_crosses_the_wire_as_what_it_was(cls: type[ReveriesError]) -> None:
     sent = cls("What happened.", advice="What to do.")
     received = error_from_code(sent.code, sent.message, sent.advice)

@@ -22,6 +22,7 @@ import pytest
 
 import reveries
 from reveries import protocol
+from tests.rows import check_rows
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = Path(str(resources.files("reveries")))
@@ -296,7 +297,7 @@ def test_every_prompt_is_used() -> None:
     assert set(prompts()) == {question for question, _, _ in asked()}
 
 
-@pytest.mark.parametrize("question", sorted(prompts()))
+@check_rows("question", sorted(prompts()))
 def test_a_prompt_is_plain_text_without_a_stray_placeholder(question: str) -> None:
     text = (PACKAGE / "prompts" / f"{question}.md").read_text(encoding="utf-8")
     assert text.strip()

@@ -12,6 +12,7 @@ import pytest
 from reveries.api_keys import remove_secrets
 from reveries.client.offline_worker import OFFLINE_MODULE, worker_environment
 from reveries.client.owner_files import edit_in_editor
+from tests.rows import check_rows
 
 _ROOT = Path(__file__).parents[1]
 _SEEN = """
@@ -154,7 +155,7 @@ async def test_an_editor_is_told_no_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("F4")
-@pytest.mark.parametrize(
+@check_rows(
     ("module", "words", "is_told"),
     [
         ("reveries.llm.assets", ("pull", "x"), False),

@@ -33,6 +33,7 @@ from reveries.protocol import (
     encode,
     read_body,
 )
+from tests.rows import check_rows
 
 RECORDED: Final = [
     json.loads(line) for line in Path(__file__).with_name("recorded_messages.jsonl").read_text("utf-8").splitlines()
@@ -76,7 +77,7 @@ FRAME_CLASSES: Final = protocol.leaf_messages(Frame)
 
 
 @pytest.mark.requirement("R-11", "R-14")
-@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: recorded["message"]["t"])
+@check_rows("recorded", RECORDED)
 def test_the_bytes_of_a_message_never_change(recorded: dict[str, Any]) -> None:
     packed = bytes.fromhex(recorded["bytes"])
     is_request = recorded["message"]["t"] in {cls.__struct_config__.tag for cls in REQUEST_CLASSES}
@@ -166,7 +167,7 @@ def test_a_message_that_is_too_large_is_not_sent() -> None:
         encode(Import(request_id=1, source="s", turns=turns, is_last=True))
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("body", "reason"),
     [
         (msgpack.packb({"t": "shout", "request_id": 1}), "shout"),

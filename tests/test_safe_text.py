@@ -3,11 +3,11 @@
 import unicodedata
 from itertools import pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reveries.safe_text import PlainStream, one_line, plain
+from tests.rows import check_rows
 
 ESCAPES = {
     "colour": "\x1b[31m",
@@ -60,7 +60,7 @@ _readable = st.text(
 )
 
 
-@pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
+@check_rows("escape", ESCAPES.values())
 def test_what_a_terminal_would_act_on_is_gone_and_the_words_around_it_stay(escape: str) -> None:
     assert plain(f"before{escape}after") == "beforeafter"
 
@@ -96,7 +96,7 @@ def test_a_lone_surrogate_is_shown_as_the_replacement_character() -> None:
     assert plain("a\ud800b") == "a\ufffdb"
 
 
-@pytest.mark.parametrize("line_end", ["\r", "\r\n", "\n", "\v", "\f", "\x85", "\u2028", "\u2029"], ids=ascii)
+@check_rows("line_end", ["\r", "\r\n", "\n", "\v", "\f", "\x85", "\u2028", "\u2029"])
 def test_a_list_keeps_its_lines_whatever_ends_them(line_end: str) -> None:
     assert plain(f"eggs{line_end}flour") == "eggs\nflour"
     assert one_line(f"eggs{line_end}flour") == "eggs flour"
@@ -104,7 +104,7 @@ def test_a_list_keeps_its_lines_whatever_ends_them(line_end: str) -> None:
     assert "".join(map(stream.feed, f"eggs{line_end}flour")) + stream.finish() == "eggs\nflour"
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "written",
     [
         "می\u200cخواهم",
@@ -118,7 +118,6 @@ def test_a_list_keeps_its_lines_whatever_ends_them(line_end: str) -> None:
         "全角\u3000空白",
         *_FLAGS,
     ],
-    ids=ascii,
 )
 def test_what_a_script_or_an_emoji_needs_stays(written: str) -> None:
     assert plain(f"a {written} b") == f"a {written} b"
@@ -144,7 +143,7 @@ def test_a_stream_shows_the_same_however_it_was_cut(data: st.DataObject | None, 
     assert "".join(shown) + stream.finish() == plain(text)
 
 
-@pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
+@check_rows("escape", ESCAPES.values())
 def test_no_half_of_an_escape_is_shown_while_it_arrives(escape: str) -> None:
     stream = PlainStream()
     shown = [stream.feed(char) for char in f"before{escape}after"]

@@ -12,6 +12,7 @@ from reveries.config import Home
 from reveries.protocol import Forgotten, ForgottenItem, ForgottenStore
 from tests.client.command_line import reveries
 from tests.client.test_tui import HOSTILE
+from tests.rows import check_rows
 
 NOW = 1_790_000_000.0
 
@@ -50,7 +51,7 @@ def test_nothing_chosen_is_said() -> None:
 
 
 @pytest.mark.requirement("F5")
-@pytest.mark.parametrize("hostile", HOSTILE)
+@check_rows("hostile", HOSTILE)
 def test_no_memory_reaches_the_terminal_unescaped(hostile: str) -> None:
     shown = text(forgotten_page(plan(hostile)))
     shown += text(trace_search_page(TraceSearch({hostile: {"text": 1}}, 1, 1, [hostile])))

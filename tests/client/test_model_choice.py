@@ -23,6 +23,7 @@ from reveries.protocol import SuggestedModel
 from tests.client.command_line import Ran, in_terminal, reveries
 from tests.fakes.daemon import overview
 from tests.fakes.publisher import Publisher, publisher
+from tests.rows import check_rows
 
 LARGE, SMALL, CODER = (rung.model for rung in LADDER)
 CONTENTS = {LARGE: os.urandom(2_500_000), SMALL: os.urandom(1_100_000), CODER: os.urandom(1_000_000)}
@@ -40,8 +41,8 @@ def _found(**changes: object) -> SuggestedModel:
     return msgspec.structs.replace(found, **changes)
 
 
-@pytest.mark.parametrize("may_ask", [True, False])
-@pytest.mark.parametrize(
+@check_rows("may_ask", [True, False])
+@check_rows(
     "found",
     [
         _found(),
@@ -49,7 +50,6 @@ def _found(**changes: object) -> SuggestedModel:
         _found(model=CODER, silent=["huggingface.co"]),
         _found(is_here=True),
     ],
-    ids=["small", "larger", "silent", "here"],
 )
 def test_it_is_one_sentence_with_what_is_fetched_and_how_to_choose_otherwise(
     found: SuggestedModel, may_ask: bool

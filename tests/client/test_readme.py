@@ -5,9 +5,9 @@ import shlex
 from pathlib import Path
 
 import click
-import pytest
 
 from reveries.client.cli import cli
+from tests.rows import check_rows
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = [_ROOT / "README.md", _ROOT / "docs/start.md", *sorted((_ROOT / "docs/howto").glob("*.md"))]
@@ -24,7 +24,7 @@ def _ends_where(words: list[str]) -> tuple[click.Command, list[str]]:
     return command, words
 
 
-@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.name)
+@check_rows("page", _PAGES)
 def test_every_command_of_the_page_exists_with_its_options(page: Path) -> None:
     for match in _LINE.finditer(page.read_text(encoding="utf-8")):
         words = shlex.split(match["words"] or "")

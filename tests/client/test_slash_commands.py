@@ -7,8 +7,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
-import pytest
-
 from reveries.client.answers import PAGES, JsonOption
 from reveries.client.cli import cli
 from reveries.client.plain_chat import PlainChat
@@ -18,6 +16,7 @@ from reveries.clock import SystemClock
 from reveries.config import Home
 from tests.client.slash import first_request
 from tests.command_reference import _list_commands
+from tests.rows import check_rows
 
 if TYPE_CHECKING:
     import msgspec
@@ -46,7 +45,7 @@ def test_every_command_is_carried_out_and_named_once(home: Home) -> None:
     assert {command.name for command in COMMANDS if command.fetch is None} <= in_terminal
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one.fetch is not None], ids=lambda one: str(one.name))
+@check_rows("command", [one for one in COMMANDS if one.fetch is not None])
 def test_what_a_command_fetches_has_a_page_with_a_title(command: Command) -> None:
     assert command.fetch is not None
     words = _WORDS.get(command.name, "e1") if command.words else ""

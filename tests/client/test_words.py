@@ -21,6 +21,7 @@ from reveries.config import Home
 from tests.client.screen_text import press_until_it_ends, text_of, until
 from tests.client.test_plain_chat import talk_plainly
 from tests.fakes.daemon import NOW, FakeMind, Script, awake
+from tests.rows import check_rows
 
 
 def said(mind: FakeMind) -> list[tuple[str, bool]]:
@@ -31,8 +32,8 @@ def said(mind: FakeMind) -> list[tuple[str, bool]]:
 # --- what is private --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("between", [" ", "\n", "\t", "\u00a0", "\n\n  "])
-@pytest.mark.parametrize("before", ["", " ", "\n", "\u200b"])
+@check_rows("between", [" ", "\n", "\t", "\u00a0", "\n\n  "])
+@check_rows("before", ["", " ", "\n", "\u200b"])
 def test_private_words_are_private_whatever_blank_stands_around_the_command(before: str, between: str) -> None:
     what = parse_command(f"{before}/private{between}my secret")
     assert isinstance(what, CommandCall)

@@ -11,6 +11,7 @@ from reveries.safety.ambient import AmbientKind, ambient_text
 from tests.daemon.mind_kit import NOON, living
 from tests.fakes.patient_clock import PatientClock
 from tests.fakes.scripted import ScriptedModel
+from tests.rows import check_rows
 
 BERLIN = ZoneInfo("Europe/Berlin")
 THOUGHT = "I noticed that they love the tree. That is enough for now."
@@ -21,7 +22,7 @@ def at(day: int, hour: int) -> float:
 
 
 @pytest.mark.requirement("R-138", "R-139")
-@pytest.mark.parametrize(
+@check_rows(
     ("began", "now", "words"),
     [
         ([at(day, 19) for day in (1, 2, 3, 5)], at(6, 10), "this evening"),

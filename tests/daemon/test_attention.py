@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from reveries.daemon.occupations.attention import (
     Situation,
     choose_next,
 )
+from tests.rows import check_rows
 
 NOW = 1_750_000_000.0
 IDLE = Situation(is_talking=False, seconds_since_words=1e9, is_sleep_due=False, held_because="", now=NOW)
@@ -31,7 +31,7 @@ DONE = work("done", NOW - 9000, can_run=False)
 HOSTED = work("hosted", NOW - 9000, lane=Lane.HOSTED)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("situation", "chosen"),
     [
         (IDLE, NextOccupation(Occupation.THINK)),

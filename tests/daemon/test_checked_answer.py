@@ -10,6 +10,7 @@ from reveries.daemon.talk.personal_answers import lines_for
 from reveries.daemon.talk.personal_questions import LANGUAGES
 from reveries.llm.base import Vector
 from tests.daemon.kit import Talk, talking
+from tests.rows import check_rows
 
 TOLD = "My sister Ines keeps three goats near Bergen."
 
@@ -19,7 +20,7 @@ def adds_facts(sentence: str, told: Sequence[str], words: str, code: str = "en")
     return added_facts.adds_facts(sentence, told, added_facts.AskedWords(words, code, language.not_names))
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("sentence", "is_added"),
     [
         ("Ines keeps 3 goats near Bergen.", False),

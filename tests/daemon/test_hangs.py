@@ -22,6 +22,7 @@ from reveries.daemon.lifecycle.watchdog import BACKUP, LIGHT_SLEEP, REPLY, REST,
 from reveries.db.failpoints import HangPlace
 from tests.durability.mind import ROOT, client_of, prepare
 from tests.fakes.provider import provider
+from tests.rows import check_rows
 
 LIVE = """
     from apscheduler.triggers.interval import IntervalTrigger
@@ -57,7 +58,7 @@ _SECONDS = 300.0
 
 @pytest.mark.system  # For its length alone.
 @pytest.mark.requirement("B7")
-@pytest.mark.parametrize("place", sorted(set(HangPlace) - {HangPlace.COPY}))
+@check_rows("place", sorted(set(HangPlace) - {HangPlace.COPY}))
 async def test_a_part_that_hangs_is_named_and_who_watches_hears_no_more(place: HangPlace) -> None:
     with tempfile.TemporaryDirectory(prefix="rv") as folder:
         home = Home(Path(folder) / "h")

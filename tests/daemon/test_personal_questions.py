@@ -1,8 +1,7 @@
 """Which words ask for a fact of the owner's life, in seven languages."""
 
-import pytest
-
 from reveries.daemon.talk.personal_questions import LANGUAGES, read_personal_question
+from tests.rows import check_rows
 
 SAID = [
     "My brother Ola builds boats.",
@@ -12,7 +11,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "untold"),
     [
         ("What is my landlady's name?", "You haven't told me"),
@@ -52,7 +51,7 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
     assert question.untold == untold
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "words",
     [
         "What is the capital of Peru?",

@@ -20,13 +20,14 @@ from reveries.tools.registry import ToolCaller, ToolRegistry
 from tests.daemon.kit import Events, talking
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, finished, open_work
+from tests.rows import check_rows
 
 
 def project(name: str, id_: str = "p1") -> Project:
     return Project(id_, name, "active", 0.0, None, None, "", ())
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "named"),
     [
         ("How is Piano going?", "Piano"),

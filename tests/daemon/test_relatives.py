@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-import pytest
-
 from reveries.daemon.talk.personal_answers import told_texts
 from reveries.daemon.talk.relatives import asks_for_unmentioned_relative
 from tests.daemon.kit import talking
+from tests.rows import check_rows
 
 BAKERY = "Hi, I'm Marit. I run a bakery in Bodø with my brother Jonas."
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("question", "told"),
     [
         ("What is the name of my sister?", BAKERY),
@@ -30,7 +29,7 @@ def test_a_relative_whom_no_statement_mentions_is_unmentioned(question: str, tol
     assert asks_for_unmentioned_relative(question, [told])
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("question", "told"),
     [
         ("What is the name of my brother?", BAKERY),

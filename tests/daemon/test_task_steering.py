@@ -20,13 +20,14 @@ from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, living
 from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.patient_clock import PatientClock
+from tests.rows import check_rows
 
 NAME = "Boat"
 DAY_SECONDS = 86400.0
 SATURDAY = date(2026, 11, 28)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "due"),
     [
         ("9 December", "2026-12-09"),
@@ -53,7 +54,7 @@ def test_what_names_no_day_or_two_is_refused(words: str) -> None:
         read_due(words, SATURDAY)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "first", "later"),
     [
         ("Monday", "2026-11-30", "2026-12-07"),
@@ -184,7 +185,8 @@ def test_a_wrong_task_command_says_how_it_is_used(words: str) -> None:
 )
 def test_nobody_is_reminded_of_what_is_over(status: TaskStatus, days_ahead: int, kind: ReminderKind | None) -> None:
     due = f"{SATURDAY + timedelta(days=days_ahead)}T14:00"
-    assert kind_of(WorkTask("t", "p", None, "Call", "", TaskKind.OTHER, status, due=due), SATURDAY) is kind
+    task = WorkTask("Call", "", TaskKind.OTHER, due=due, id="t", project_id="p", status=status)
+    assert kind_of(task, SATURDAY) is kind
 
 
 async def test_a_due_task_is_told_the_day_before_and_on_the_day_once_each_and_not_in_quiet_hours(home: Home) -> None:

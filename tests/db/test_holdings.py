@@ -10,6 +10,7 @@ from reveries.db.holdings import HOLDINGS
 from reveries.db.mind_file import NOT_IN_MIND_FILE
 from reveries.db.schemas import schema_statements
 from tests.memory.forgetting.everywhere import PLANTS
+from tests.rows import check_rows
 
 PRIVACY = Path(__file__).parents[2] / "docs" / "explain" / "privacy.md"
 
@@ -44,7 +45,7 @@ def test_an_export_carries_it_unless_the_list_says_that_it_is_made_anew() -> Non
     assert {table for table, one in HOLDINGS.items() if not one.is_exported} == HOLDINGS.keys() & NOT_IN_MIND_FILE
 
 
-@pytest.mark.parametrize("table", HOLDINGS)
+@check_rows("table", HOLDINGS)
 def test_the_privacy_page_names_it(table: str) -> None:
     assert HOLDINGS[table].privacy in PRIVACY.read_text(encoding="utf-8")
 

@@ -18,6 +18,7 @@ from tests.durability.broken import (
 from tests.durability.cuts import in_memory
 from tests.durability.mind import Zygote
 from tests.durability.recorded import Event, Refused, Synced, Told, Written
+from tests.rows import check_rows
 
 _LIVES = 4
 """How soon it ends is measured again where it was slow: a machine that is busy with other tests may be why."""
@@ -74,7 +75,7 @@ SLEPT = Told(protocol.Consolidated(1, "run7", 1, 1, 0, 0, 0, 0.1, False, []))
 
 
 @pytest.mark.requirement("H4", "A4")
-@pytest.mark.parametrize(
+@check_rows(
     ("happened", "is_too_early"),
     [
         ([Written(LOG, 0, b"..turn7.."), Synced(LOG), STORED], False),

@@ -8,6 +8,7 @@ from reveries.db.copies import verify_and_publish
 from reveries.errors import StorageError
 from tests.durability.mind import ROOT
 from tests.durability.seeds import SEEDS, Seed
+from tests.rows import check_rows
 
 
 @pytest.mark.requirement("H4")
@@ -16,7 +17,7 @@ def test_there_are_twenty_seeded_faults_and_each_has_its_own_name() -> None:
 
 
 @pytest.mark.requirement("H4")
-@pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
+@check_rows("seed", SEEDS)
 def test_a_seed_fits_the_code_as_it_is(seed: Seed) -> None:
     assert (ROOT / "reveries" / seed.file).read_text(encoding="utf-8").count(seed.old) == 1
     file, _, name = seed.test.partition("::")

@@ -25,6 +25,7 @@ from tests.fakes.provider import Exchange, Provider, provider
 from tests.fakes.provider_faults import FAULTS, Becomes, ProviderFault
 from tests.fakes.provider_wire import OllamaWire, OpenAiWire
 from tests.faults.kit import Dialect, Living, living
+from tests.rows import check_rows
 
 DIALECTS = ["ollama", "openai"] if importlib.util.find_spec("litellm") is not None else ["ollama"]
 HOUR_SECONDS = 3600.0
@@ -244,8 +245,8 @@ async def _measure(model: ChatModel, max_tokens: int = 64) -> tuple[float, Model
 
 
 @pytest.mark.requirement("D4")
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(
+@check_rows("dialect", DIALECTS)
+@check_rows(
     ("name", "limit"),
     [
         ("drip", "first_token_seconds"),

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.index.names import find_mentions, name_words, subjects_of
+from tests.rows import check_rows
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("text", "key"),
     [
         ("Biscuit is my dog.", "biscuit"),

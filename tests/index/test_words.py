@@ -14,6 +14,7 @@ from reveries.index.terms import stem, terms_of, words_of
 from reveries.index.word_scores import Neighbours
 from reveries.index.words import WordIndex
 from reveries.memory.graph.kernels import Kernels, compile_kernels
+from tests.rows import check_rows
 
 
 def index_of(*texts: str) -> tuple[WordIndex, Neighbours, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
@@ -46,7 +47,7 @@ def test_words_of_other_scripts_are_left_alone() -> None:
     assert stem("привет") == "привет"
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("text", "word"),
     [
         ("私の猫は小麦です", "小麦"),

@@ -7,6 +7,7 @@ import pytest
 from reveries.knowledge.contradictions import Resolution, find_change, resolve, speak_alike
 from reveries.knowledge.model import ChunkSource, Confidence
 from tests.knowledge.kit import stored_chunk
+from tests.rows import check_rows
 
 
 @pytest.mark.requirement("V-123")
@@ -26,7 +27,7 @@ def test_the_same_thing_with_another_value_is_a_change(old: str, new: str, value
     assert (change.old, change.new) == values
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("old", "new"),
     [
         ("The rent of the flat on the hill is 900.", "The rent of the flat on the lake is 900."),
@@ -112,7 +113,7 @@ def test_a_long_text_without_a_full_stop_is_not_compared_word_by_word() -> None:
     assert time.process_time() - began < 0.5
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("old", "new"),
     [
         ("Marta is allergic to peanuts.", "Marta is allergic to shellfish."),
@@ -148,7 +149,7 @@ def test_what_changed_in_another_edition_of_a_text_is_a_correction_whatever_the_
     assert alone.may_both_hold
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("old", "new", "value"),
     [
         ("The harbour master is Els Bakker.", "The harbour master is Tom Visser.", "Tom Visser"),

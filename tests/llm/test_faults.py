@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from reveries.errors import ModelFault
 from reveries.llm.faults import LONGEST_ASKED_SECONDS, fault_of_status, retry_after_seconds
+from tests.rows import check_rows
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 
 @pytest.mark.requirement("D3")
-@pytest.mark.parametrize(
+@check_rows(
     ("header", "seconds"),
     [
         (None, None),

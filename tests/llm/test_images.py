@@ -18,6 +18,7 @@ from reveries.llm.tier import GroupScore, Tier, tier_of_scores
 from reveries.llm.tier_results import TierResult
 from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup
 from tests.fakes.scripted import ScriptedModel
+from tests.rows import check_rows
 
 
 def picture(width: int, height: int) -> ImagePart:
@@ -40,7 +41,7 @@ def test_a_picture_goes_before_its_text_in_the_form_of_each_provider() -> None:
     assert sent[0]["content"][0]["type"] == "image_url", "also where the prompt tells the form of the answer"
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("model", "width", "height", "tokens"),
     [
         ("openai/gpt-4o", 512, 512, 630),  # 256 patches at the dearest rate; 255 in tiles.
@@ -77,18 +78,33 @@ async def test_a_call_with_a_picture_is_reserved_at_what_it_may_cost() -> None:
     assert shown - plain == 3779
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("name", "sees"),
     [
-        ("openai/gpt-4o-mini", True), ("openai/gpt-5.5", True), ("openai/o3", True), ("openai/gpt-3.5-turbo", False),
-        ("anthropic/claude-haiku-4-5", True), ("anthropic/claude-2.1", False), ("google/gemini-3-pro", True),
-        ("ollama/llava:13b", True), ("ollama/qwen2.5vl:7b", True), ("ollama/qwen3-vl:8b", True),
-        ("ollama/gemma3:4b", True), ("ollama/gemma3:1b", False), ("ollama/llama3.2-vision", True),
-        ("ollama/qwen2.5:7b", False), ("ollama/llama3.1:8b", False), ("deepseek/deepseek-v4-flash", False),
-        ("mistral/pixtral-large-latest", True), ("embedded/qwen2.5-vl-3b-instruct", False), ("scripted/model", False),
-        ("groq/openai/gpt-oss-120b", False), ("openrouter/z-ai/glm-4.5v", True), ("openrouter/z-ai/glm-4.7", False),
+        ("openai/gpt-4o-mini", True),
+        ("openai/gpt-5.5", True),
+        ("openai/o3", True),
+        ("openai/gpt-3.5-turbo", False),
+        ("anthropic/claude-haiku-4-5", True),
+        ("anthropic/claude-2.1", False),
+        ("google/gemini-3-pro", True),
+        ("ollama/llava:13b", True),
+        ("ollama/qwen2.5vl:7b", True),
+        ("ollama/qwen3-vl:8b", True),
+        ("ollama/gemma3:4b", True),
+        ("ollama/gemma3:1b", False),
+        ("ollama/llama3.2-vision", True),
+        ("ollama/qwen2.5:7b", False),
+        ("ollama/llama3.1:8b", False),
+        ("deepseek/deepseek-v4-flash", False),
+        ("mistral/pixtral-large-latest", True),
+        ("embedded/qwen2.5-vl-3b-instruct", False),
+        ("scripted/model", False),
+        ("groq/openai/gpt-oss-120b", False),
+        ("openrouter/z-ai/glm-4.5v", True),
+        ("openrouter/z-ai/glm-4.7", False),
     ],
-)  # fmt: skip
+)
 def test_which_models_are_taken_to_see(name: str, sees: bool) -> None:
     assert assumed_to_see(name) is sees
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from reveries.llm.asset_sources import WheelsSource
 from reveries.llm.assets import asset
 from reveries.llm.model_ladder import LADDER, Suggestion, best_local_model, choose_suggestion, models_to_ask_for
+from tests.rows import check_rows
 
 LARGE, SMALL, CODER = (rung.model for rung in LADDER)
 GIGABYTE = 10**9
@@ -18,7 +19,7 @@ machines = st.tuples(st.integers(0, 64 * GIGABYTE), st.integers(1, 64))
 models = st.sets(st.sampled_from([LARGE, SMALL, CODER, "smollm2-135m", "a model of tomorrow"]))
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("free_bytes", "cores", "published", "expected"),
     [
         (ENOUGH, 4, {LARGE, SMALL}, Suggestion(SMALL, larger=LARGE)),

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from reveries.llm.base import FinishReason
 from reveries.llm.tier_test_tasks import UNKNOWN, Task, TaskGroup, all_tasks, is_right
+from tests.rows import check_rows
 
 SOURCE = Path(__file__).parents[2] / "bench" / "note_tasks.toml"
 TASKS = msgspec.toml.decode(SOURCE.read_bytes(), type=dict[str, list[Task]])["task"]
@@ -33,7 +33,7 @@ def test_there_are_twenty_of_which_seven_are_not_in_the_notes_and_none_is_one_of
     assert sum(is_right(task, UNKNOWN, FinishReason.STOP) for task in TASKS) == 7
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@check_rows("task", TASKS)
 def test_a_right_answer_is_right_and_one_that_reads_out_the_first_note_is_not(task: Task) -> None:
     assert is_right(task, RIGHT.get(task.name, f"{UNKNOWN}."), FinishReason.STOP)
     for wrong in ("", task.ask, task.notes[0], f"It may be: {UNKNOWN}"):

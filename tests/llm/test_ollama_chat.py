@@ -12,6 +12,7 @@ from reveries.llm.ollama_chat import OllamaEntry, OllamaModel, find_ollama_model
 from reveries.llm.ollama_client import find_ollama_address
 from tests.llm.contract import ChatModelContract, a_prompt, play
 from tests.llm.servers import ModelServer, model_server
+from tests.rows import check_rows
 
 LIMITS = load_settings(None).llm.limits
 
@@ -178,12 +179,28 @@ async def test_the_listing_has_sizes(running: _Running) -> None:
     assert await list_ollama(running.server.url) == (OllamaEntry("small:latest", 0),)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "url",
-    ["", "localhost", "1.2.3.4", ":56789", "1.2.3.4:80", "http://1.2.3.4", "https://1.2.3.4", "https://1.2.3.4:56789",
-     "example.com:56789/path", "http://example.com/path/", "https://example.com:56789/path", "[::1]", "http://[::1]:56789/",
-     "http://h:1/?a=b", "http://h:1/#f", "http://user:pw@h:1", "http:///x"],
-)  # fmt: skip
+    [
+        "",
+        "localhost",
+        "1.2.3.4",
+        ":56789",
+        "1.2.3.4:80",
+        "http://1.2.3.4",
+        "https://1.2.3.4",
+        "https://1.2.3.4:56789",
+        "example.com:56789/path",
+        "http://example.com/path/",
+        "https://example.com:56789/path",
+        "[::1]",
+        "http://[::1]:56789/",
+        "http://h:1/?a=b",
+        "http://h:1/#f",
+        "http://user:pw@h:1",
+        "http:///x",
+    ],
+)
 def test_an_address_is_read_as_ollamas_client_reads_it(url: str) -> None:
     read = importlib.import_module("ollama._client").__dict__["_parse_host"]
     assert find_ollama_address(url) == read(url)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from reveries.llm.reasoning import plan_reasoning
 from reveries.llm.schema_dialect import write_dialect
 from tests.fakes.request_refusals import flat_body, refusal_of, schema_refusals
 from tests.llm.sent_schemas import PROJECT_ANSWERS, answer_types_asked_for, sent_schemas
+from tests.rows import check_rows
 
 MODELS = (
     "gpt-4.1", "gpt-5-mini", "gpt-5.1", "gpt-5.5", "gpt-6-sol", "o3", "ft:gpt-4o-mini:me::1", "openai/gpt-oss-120b",
@@ -41,7 +41,7 @@ def _models_of(provider: str) -> list[str]:
     return [model for model in MODELS if not is_maker or model.startswith(("claude", "a-model"))]
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@check_rows("provider", PROVIDERS)
 def test_no_schema_that_is_sent_is_refused_by_any_provider(provider: str) -> None:
     refused = {
         (model, name): why
@@ -52,7 +52,7 @@ def test_no_schema_that_is_sent_is_refused_by_any_provider(provider: str) -> Non
     assert refused == {}
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@check_rows("provider", PROVIDERS)
 def test_most_schemas_go_as_schemas_where_there_are_any(provider: str) -> None:
     """A rule that expresses nothing would be refused nothing."""
     rules = wire_rules(provider, "a-model")
@@ -66,7 +66,7 @@ def test_the_schemas_that_are_checked_are_those_of_the_program() -> None:
     assert answer_types_asked_for() - {"type_", "kind"} == {type_.__name__ for type_ in PROJECT_ANSWERS}
 
 
-@pytest.mark.parametrize("provider", [name for name in PROVIDERS if name not in LOCAL])
+@check_rows("provider", [name for name in PROVIDERS if name not in LOCAL])
 def test_no_level_of_reasoning_is_refused(provider: str) -> None:
     refused = {
         (model, effort): why
@@ -102,7 +102,7 @@ def test_choices_are_kept_except_where_the_schema_would_be_too_long() -> None:
     assert "'none', 'A', 'B', 'C'" in str(shown[1])
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("name", "base_url", "strict", "limits"),
     [
         ("openai/gpt-4.1", "", True, True),
@@ -121,7 +121,7 @@ def test_the_address_decides_whose_rules_apply(name: str, base_url: str, strict:
     assert (rules.is_strict, "maxItems" in rules.keywords) == (strict, limits)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("name", "setting", "asked", "allowance"),
     [
         ("openai/gpt-4.1", "auto", None, 0),

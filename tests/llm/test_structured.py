@@ -12,6 +12,7 @@ from reveries.llm.base import ChatMessage, Prompt, Role
 from reveries.llm.structured import ask_structured, parse, schema_of
 from reveries.protocol import AnswerCount
 from tests.fakes.scripted import ScriptedModel
+from tests.rows import check_rows
 
 PROMPT = Prompt(Role.CONSOLIDATION, (ChatMessage("user", "How important is it?"),), 200)
 
@@ -45,7 +46,7 @@ def test_the_object_is_found_whatever_stands_round_it(text: str) -> None:
     assert parse(text, Scored).salience == 0.5
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text", ["", "no object", "{", '{"salience": "much"}', '{"salience": NaN}', "[" * 100_000, '{"a":' * 50_000, "[1]"]
 )
 def test_what_cannot_be_read_says_why(text: str) -> None:

@@ -4,11 +4,12 @@ import pytest
 
 from reveries.llm.tier import GroupScore, Tier, assumed_tier, tier_of_scores
 from reveries.llm.tier_test_tasks import TIER_GROUPS, TaskGroup, all_tasks
+from tests.rows import check_rows
 
 ASKED = {group: sum(task.group is group for task in all_tasks()) for group in TIER_GROUPS}
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("name", "tier"),
     [
         ("embedded/smollm2-135m", Tier.LOOSE),
@@ -36,7 +37,7 @@ def test_a_size_that_is_known_counts_before_the_name(billions: float, tier: Tier
     assert assumed_tier("ollama/mine-1.5b", billions) is tier
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("right", "tier"),
     [
         ((9, 9, 9, 9, 8, 8, 8), Tier.CAPABLE),

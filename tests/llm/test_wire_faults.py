@@ -20,6 +20,7 @@ from reveries.llm.ollama_client import OllamaEmbedder
 from reveries.llm.ollama_pull import pull_with_ollama
 from reveries.llm.wire_faults import fault_of_wire
 from tests.llm.contract import a_prompt, play
+from tests.rows import check_rows
 
 LIMITS = load_settings(None).llm.limits
 HAS_LITELLM = importlib.util.find_spec("litellm") is not None
@@ -122,8 +123,8 @@ async def test_a_reset_after_the_question_was_sent_is_billed_and_asked_once(ask:
 
 
 @pytest.mark.requirement("G1", "D3")
-@pytest.mark.parametrize("ask", ASKS)
-@pytest.mark.parametrize(
+@check_rows("ask", ASKS)
+@check_rows(
     ("status", "fault"), [(500, ModelFault.OVERLOADED), (429, ModelFault.RATE_LIMITED), (503, ModelFault.OVERLOADED)]
 )
 async def test_one_call_is_one_request(ask: Ask, status: int, fault: ModelFault) -> None:
@@ -153,7 +154,7 @@ async def pull_model(url: str) -> None:
 
 
 @pytest.mark.requirement("D4")
-@pytest.mark.parametrize("ask", [*ASKS, list_models, pull_model])
+@check_rows("ask", [*ASKS, list_models, pull_model])
 async def test_no_redirect_is_followed(ask: Ask) -> None:
     async with line(refusal(200)) as elsewhere:
         moved = f"HTTP/1.1 307 X\r\nLocation: {elsewhere.url}/\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -164,7 +165,7 @@ async def test_no_redirect_is_followed(ask: Ask) -> None:
 
 
 @pytest.mark.requirement("D4")
-@pytest.mark.parametrize("ask", [*ASKS, pull_model])
+@check_rows("ask", [*ASKS, pull_model])
 async def test_a_packed_body_is_not_unpacked(ask: Ask) -> None:
     packed = b"HTTP/1.1 200 X\r\nContent-Encoding: gzip\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
     async with line(packed) as there:

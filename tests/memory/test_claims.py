@@ -17,6 +17,7 @@ from reveries.memory.views.why import explain
 from tests.fakes.clock import HandClock
 from tests.memory.kit import NOW, answering, context, deep_answer, open_memory, talk, turn
 from tests.memory.test_memory import picture
+from tests.rows import check_rows
 
 DAY = 86_400.0
 
@@ -27,7 +28,7 @@ def read(text: str, **chosen: object) -> list[tuple[str, str, str, bool]]:
     ]
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("text", "claims"),
     [
         ("I live in Lisbon.", [("ana", "lives in", "Lisbon", False)]),
@@ -50,7 +51,7 @@ def test_a_plain_statement_is_a_claim(text: str, claims: list[tuple[str, str, st
     assert read(text) == claims
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "Do you think I live in Lisbon?",
@@ -83,7 +84,7 @@ def kinds(earlier: str, later: str, *, days: float = 3.0, **chosen: object) -> s
     return "" if found is None else found.kind
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("earlier", "later", "days", "kind"),
     [
         ("I live in Lisbon.", "I moved to Porto.", 0.01, UPDATE),

@@ -3,8 +3,6 @@
 import time
 from collections.abc import Callable
 
-import pytest
-
 from reveries.index.names import subjects_of
 from reveries.index.terms import terms_of
 from reveries.memory.recall.cues import read_cue
@@ -15,6 +13,7 @@ from reveries.memory.text.denials import find_denial
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import informativeness, summary_of
 from tests.memory.kit import NOW, turn
+from tests.rows import check_rows
 
 _SHORT_CHARS, _TIMES = 2_000, 16
 _STEEPEST = 64.0
@@ -43,7 +42,7 @@ _READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("run", _RUNS)
+@check_rows("run", _RUNS)
 def test_reading_a_long_run_costs_its_length(run: str) -> None:
     short = (_RUNS[run] * _SHORT_CHARS)[:_SHORT_CHARS]
     for name, read in _READERS.items():

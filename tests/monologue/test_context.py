@@ -13,6 +13,7 @@ from reveries.llm.tokens import estimate_tokens
 from reveries.monologue.context import choose_thought_memories, thinking_messages
 from reveries.monologue.quiescence import SettledBy, find_settled
 from reveries.monologue.thought import ActivatedMemory, Reactivation, SaidLine, ThinkingReason, ThoughtInputs
+from tests.rows import check_rows
 
 _EMPTY = ThoughtInputs("Reverie", "Tomas", "", (), (), (), (), "Saturday, 14:05", "")
 _FULL = ThoughtInputs(
@@ -53,18 +54,16 @@ def test_a_small_model_reads_two_things_and_not_what_it_thought_before() -> None
 
 
 @pytest.mark.requirement("R-34", "R-111")
-@pytest.mark.parametrize("tier", _TIERS)
-@pytest.mark.parametrize(
-    "asked", ["unresolved", "how one thing connects with another", "Settle once the thought is had"]
-)
+@check_rows("tier", _TIERS)
+@check_rows("asked", ["unresolved", "how one thing connects with another", "Settle once the thought is had"])
 def test_the_rules_ask_for_the_unresolved_for_connections_and_to_settle(tier: int, asked: str) -> None:
     system = thinking_messages(_EMPTY, Reactivation(ThinkingReason.TIMER), tier=tier)[0].text
     assert asked in system
 
 
 @pytest.mark.requirement("R-95", "R-111")
-@pytest.mark.parametrize("tier", _TIERS)
-@pytest.mark.parametrize("asked", ["what happened in it", "what it meant", "what is unresolved"])
+@check_rows("tier", _TIERS)
+@check_rows("asked", ["what happened in it", "what it meant", "what is unresolved"])
 def test_after_a_conversation_it_is_asked_to_reflect_on_it(tier: int, asked: str) -> None:
     occasion = thinking_messages(_FULL, Reactivation(ThinkingReason.CONVERSATION), tier=tier)[1].text
     assert "Reflect on" in occasion
@@ -73,8 +72,8 @@ def test_after_a_conversation_it_is_asked_to_reflect_on_it(tier: int, asked: str
 
 
 @pytest.mark.requirement("R-51", "R-111")
-@pytest.mark.parametrize("reason", list(ThinkingReason))
-@pytest.mark.parametrize("tier", _TIERS)
+@check_rows("reason", list(ThinkingReason))
+@check_rows("tier", _TIERS)
 def test_no_prompt_asks_for_a_phrase_that_would_settle_the_thought(tier: int, reason: ThinkingReason) -> None:
     inputs, monologue = replace(_FULL, may_note=True), load_settings(None).monologue
     asked = {
@@ -145,7 +144,7 @@ def test_a_quiet_day_makes_a_short_context() -> None:
 
 
 @pytest.mark.requirement("R-62", "R-95")
-@pytest.mark.parametrize("reason", list(ThinkingReason))
+@check_rows("reason", list(ThinkingReason))
 def test_each_reason_says_why_it_thinks_now(reason: ThinkingReason) -> None:
     said = thinking_messages(_EMPTY, Reactivation(reason, "the dentist"))[1].text
     others = [

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reveries.config import load_settings
 from reveries.monologue.quiescence import SettledBy, find_settled, has_same_conclusion, may_ask_model
+from tests.rows import check_rows
 
 _SETTINGS = load_settings(None).monologue
 
@@ -18,7 +19,7 @@ def _by(text: str, velocity: float | None = 5.0) -> SettledBy | None:
 
 
 @pytest.mark.requirement("R-51", "R-168")
-@pytest.mark.parametrize(
+@check_rows(
     "phrase",
     [
         "I've processed this now.",
@@ -41,7 +42,7 @@ def test_a_settling_phrase_settles_the_thought(phrase: str) -> None:
 
 
 @pytest.mark.requirement("R-51", "R-168")
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "The content within the box is glass.",

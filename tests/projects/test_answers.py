@@ -21,6 +21,7 @@ from tests.knowledge.kit import new_chunk
 from tests.projects.kit import Answers, RowMemory, Work, asked_for, finished, open_work, planned, task_in
 from tests.projects.test_conflicts import OWN, READ, embedder
 from tests.projects.test_goals_and_input import answers
+from tests.rows import check_rows
 
 
 def planning(title: str, *, kind: str = "find_out", holds_answer: Callable[[str], bool] | None = None) -> Answers:
@@ -98,7 +99,7 @@ NO_YES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", BARE_YES)
+@check_rows("answer", BARE_YES)
 def test_a_yes_with_thanks_or_emphasis_is_a_yes(answer: str) -> None:
     assert is_yes(answer)
     assert what_is_beyond_yes(answer) == ""
@@ -109,7 +110,7 @@ def test_an_answer_that_says_more_than_yes_is_none() -> None:
     assert not [one for one in (*NO_YES, *(said for said, beyond in MORE_THAN_YES if beyond)) if is_yes(one)]
 
 
-@pytest.mark.parametrize(("answer", "beyond"), MORE_THAN_YES)
+@check_rows(("answer", "beyond"), MORE_THAN_YES)
 def test_what_is_said_beyond_a_yes_is_kept(answer: str, beyond: str) -> None:
     assert what_is_beyond_yes(answer) == beyond
 
@@ -124,7 +125,7 @@ def test_only_a_bare_no_is_a_no() -> None:
     assert not any(is_no(one) for one in ("no, make it shorter", ""))
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("answer", "choice"),
     [
         ("1800", ConflictChoice.OLDER),
@@ -346,14 +347,26 @@ def test_a_mere_no_says_nothing_of_what_is_missing(answer: str) -> None:
     assert is_not_reached(answer)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "answer",
     [
-        "No, it's not", "it’s not", "no, we're not", "No, it hasn't", "I haven't", "not reached yet",
-        "the goal is not reached", "not there yet", "unfortunately not", "I'm afraid not", "I don't think so",
-        "Nah", "Not even close", "almost", "not sure",
+        "No, it's not",
+        "it’s not",
+        "no, we're not",
+        "No, it hasn't",
+        "I haven't",
+        "not reached yet",
+        "the goal is not reached",
+        "not there yet",
+        "unfortunately not",
+        "I'm afraid not",
+        "I don't think so",
+        "Nah",
+        "Not even close",
+        "almost",
+        "not sure",
     ],
-)  # fmt: skip
+)
 def test_a_no_in_other_words_says_nothing_of_what_is_missing_either(answer: str) -> None:
     assert is_not_reached(answer)
 

@@ -18,6 +18,7 @@ from reveries.projects.model import Criterion, Orientation, SkillNode, TaskKind,
 from reveries.projects.result_audit import read_coherence
 from tests.projects.kit import asked_for, finished, open_work, planned
 from tests.projects.test_goals_and_input import answers
+from tests.rows import check_rows
 
 GOAL = "Build a shed"
 PAGE = Orientation(
@@ -41,7 +42,7 @@ def measure(*tasks: WorkTask, warned: dict[str, str] | None = None, page: Orient
 
 
 @pytest.mark.requirement("V-91")
-@pytest.mark.parametrize(
+@check_rows(
     ("one", "cosine", "score"),
     [
         (task("Count penguins"), 0.0, 0.0),

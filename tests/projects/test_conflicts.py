@@ -228,8 +228,9 @@ def test_a_contradiction_whose_question_was_withdrawn_is_asked_again(status: Que
     one = KnowledgeConflict(stored_chunk(id="n"), stored_chunk(id="o"), found)
     tags = (CONFLICT_TAG, found.id)
     question = OwnerQuestion(
-        "q", "p", QuestionKind.DECISION, "A or B?", "", status, "", 1.0, None, None, context_tags=tags
-    )
+        "A or B?", QuestionKind.DECISION, context_tags=tags, id="q", project_id="p", status=status, answer="",
+        asked_at=1.0, answered_at=None, noted_at=None,
+    )  # fmt: skip
     assert choose_conflict([one], [question], can_judge=False) == (one if is_asked else None)
 
 

@@ -8,6 +8,7 @@ import pytest
 from reveries.projects.evidence import Evidence, EvidenceFacts, QuotedChunk, find_faults, stands_in
 from reveries.projects.model import TaskStatus
 from tests.projects.kit import asked_for, finished, open_work, planned, task_in
+from tests.rows import check_rows
 
 FACTS = EvidenceFacts(
     chunks={"c1": "The quay may be used until ten.\nAfter that there is a fine.", "c2": "Els Bakker signs."},
@@ -38,7 +39,7 @@ def test_evidence_that_holds_has_no_fault(evidence: Evidence) -> None:
     assert find_faults(evidence, FACTS) == ()
 
 
-@pytest.mark.parametrize(("evidence", "why"), BAD)
+@check_rows(("evidence", "why"), BAD)
 def test_each_fault_is_named(evidence: Evidence, why: str) -> None:
     [found] = find_faults(evidence, FACTS)
     assert why in found

@@ -4,7 +4,6 @@ from datetime import date
 from pathlib import Path
 from textwrap import dedent
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from reveries.projects.wake import note_answers
 from reveries.protocol import Due
 from tests.knowledge.kit import stored_chunk
 from tests.projects.kit import Work, open_work
+from tests.rows import check_rows
 
 ORCHARD = dedent(
     """\
@@ -132,7 +132,7 @@ def test_what_was_called_off_is_in_no_timeline_and_what_was_missed_is_overdue() 
     ]
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("name", "text", "total"),
     [
         ("costs_csv", "what,price\nlamps,12.50 EUR\nwire,7.50 EUR\nTotal,20.00 EUR\n", 20.0),

@@ -4,6 +4,7 @@ import pytest
 
 from reveries.projects.goal_wishes import read_answer_wish, read_goal_wish
 from reveries.projects.model import OwnerQuestion, Project, QuestionKind, QuestionStatus
+from tests.rows import check_rows
 
 BATH = Project("p1", "Bathroom", "active", 0.0, None, None, "", ())
 BOAT = Project("p2", "Boat", "active", 0.0, None, None, "", ())
@@ -26,7 +27,7 @@ def asked(text: str, project: Project = BATH, kind: QuestionKind = QuestionKind.
     )
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "wish"),
     [
         ("I want you to find out which boiler fits.", ("pursue", "", "Find out which boiler fits")),
@@ -49,7 +50,7 @@ def asked(text: str, project: Project = BATH, kind: QuestionKind = QuestionKind.
         ("Lag et prosjekt av hagen", ("begin", "", "Hagen")),
         ("Jeg vil at du skal finne ut hvilken kjele som passer", ("pursue", "", "Finne ut hvilken kjele som passer")),
     ],
-)  # fmt: skip
+)
 def test_a_goal_or_a_project_that_is_asked_for_is_read(words: str, wish: tuple[str, str, str]) -> None:
     found = read_goal_wish(words, PROJECTS)
     assert found is not None
@@ -103,7 +104,7 @@ def test_talk_about_projects_begins_none() -> None:
     assert [words for words in talk if read_goal_wish(words, PROJECTS) is not None] == []
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "words",
     [
         "I want you to listen to me.",

@@ -16,6 +16,7 @@ from reveries.projects.proposals import propose_tasks
 from reveries.projects.wake_report import RestReason
 from tests.projects.kit import Work, open_work
 from tests.projects.test_facts_view import facts_of
+from tests.rows import check_rows
 
 GOALS = (
     "Learn enough Portuguese for the summer",
@@ -184,7 +185,7 @@ async def test_after_a_small_task_of_the_owners_own_nothing_is_asked_or_shown_th
         assert added == ["plan.md: 1 new section, 1 earlier section no longer there", "plan.md: 1 new section"]
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("line", "title"),
     [
         ("TODO: order slate by 4 December 2026", "order slate by 4 December 2026"),

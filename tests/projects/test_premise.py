@@ -4,11 +4,10 @@ import itertools
 import random
 from dataclasses import replace
 
-import pytest
-
 from reveries.knowledge.model import Chunk, ChunkSource, ChunkType, Confidence
 from reveries.projects.model import Criterion, KeyDecision, Orientation, TaskKind, TaskStatus, WorkTask
 from reveries.projects.premise import what_falls
+from tests.rows import check_rows
 
 PROJECTS = 60
 
@@ -59,7 +58,7 @@ def test_what_was_erased_fell_and_a_project_in_which_nothing_fell_is_left_alone(
     assert (nothing.held, nothing.flagged, nothing.chunks, nothing.criteria) == ({}, {}, {}, ())
 
 
-@pytest.mark.parametrize("seed", range(PROJECTS))
+@check_rows("seed", range(PROJECTS))
 def test_in_made_projects_exactly_what_can_reach_a_fallen_chunk_is_hit(seed: int) -> None:
     """Ten to forty tasks, half with nothing that falls; the oracle walks the graph the other way."""
     chance = random.Random(seed)

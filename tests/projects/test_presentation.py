@@ -16,13 +16,14 @@ from tests.projects.kit import Work, asked_for, finished, open_work, task_in
 from tests.projects.test_goals_and_input import answers
 from tests.projects.test_premise import chunk
 from tests.projects.test_premise import task as made_task
+from tests.rows import check_rows
 
 RAW = ("task.", "coherence.", "in_progress", "not_started", "{", "}", "None", "p000", "c000")
 """What only rows hold."""
 
 
 @pytest.mark.requirement("V-99")
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "mode"),
     [
         ("How is Piano going?", Presentation.SUMMARY),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from reveries.projects.model import Orientation, Phase, TaskKind, TaskStatus, WorkLogEntry, WorkTask
 from reveries.projects.priority import factors_of, in_order
+from tests.rows import check_rows
 
 DAY = 86400.0
 NOW = 1_750_000_000.0
@@ -24,7 +25,7 @@ def entry(area: str) -> WorkLogEntry:
 
 
 @pytest.mark.requirement("V-79", "V-80")
-@pytest.mark.parametrize(
+@check_rows(
     ("one", "recent", "score"),
     [
         # first priority 10, goal 8, no needs 5, "research" in phase research 3, balance 2, new 0

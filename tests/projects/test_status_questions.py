@@ -6,6 +6,7 @@ import pytest
 
 from reveries.projects.model import Project
 from reveries.projects.status_questions import StatusQuestion, read_status_question
+from tests.rows import check_rows
 
 SATURDAY = date(2026, 11, 28)
 NAMES = ("Bathroom", "Trip to Lisbon", "Boat", "Choir fair", "Steuererklärung", "Huerto")
@@ -16,7 +17,7 @@ def read(words: str) -> StatusQuestion | None:
     return read_status_question(words, PROJECTS, SATURDAY)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "kind", "language", "project"),
     [
         ("How is the bathroom going?", "standing", "en", "Bathroom"),
@@ -52,7 +53,7 @@ def test_a_question_how_a_project_stands_is_read_in_its_language(
     assert (question.kind.value, question.language.code, name) == (kind, language, project)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "words",
     [
         "How is Marta?",

@@ -13,6 +13,7 @@ from reveries.projects.model import (
     WorkTask,
 )
 from reveries.projects.triggers import rewrite_after_answers, rewrite_after_task, rewrite_by_default
+from tests.rows import check_rows
 
 QUIET = {
     "tokens": 100, "most_tokens": 2500, "seconds_since_rewrite": 0.0, "activities_since_rewrite": 0, "has_work": True,
@@ -21,7 +22,7 @@ QUIET = {
 
 
 @pytest.mark.requirement("V-92")
-@pytest.mark.parametrize(
+@check_rows(
     ("changed", "trigger"),
     [
         ({}, ""),

@@ -20,6 +20,7 @@ from reveries.protocol import ImportedProject
 from tests.memory.kit import WordEmbedder
 from tests.projects.kit import Work, open_work
 from tests.projects.test_worker import Hand
+from tests.rows import check_rows
 
 TABLES = """
 CREATE TABLE projects (id TEXT PRIMARY KEY, created_at TEXT);
@@ -234,7 +235,7 @@ def test_a_page_of_any_form_is_read_as_far_as_it_can_be(page: Mapping[str, objec
     assert read_time(value) is None or (read_time(value) or 0.0) >= 0.0
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("value", "seconds"),
     [
         ("2026-03-01T10:00:00Z", 1772359200.0),

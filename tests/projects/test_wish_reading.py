@@ -7,6 +7,7 @@ import pytest
 from reveries.projects.model import Project, TaskKind, TaskStatus, WorkTask
 from reveries.projects.wish_reading import read_wish
 from reveries.projects.wishes import Wish
+from tests.rows import check_rows
 
 SATURDAY = date(2026, 11, 28)
 FAIR = Project("p1", "Harbour", "active", 0.0, None, None, "", ())
@@ -45,7 +46,7 @@ def shown(words: str) -> tuple[str, str, str]:
 
 
 @pytest.mark.requirement("V-12")
-@pytest.mark.parametrize(
+@check_rows(
     ("words", "wish"),
     [
         ("The fair moves to 6 March.", ("move", "Fair", "2027-03-06")),
@@ -69,7 +70,7 @@ def test_a_wish_is_read_where_it_names_one_task_and_what_is_to_change(words: str
     assert shown(words) == wish
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "words",
     [
         "Should we skip the tiles?",

@@ -3,6 +3,7 @@
 import pytest
 
 from reveries.projects.yes_answers import YesTo, is_yes, what_is_beyond_yes
+from tests.rows import check_rows
 
 YES_TO_ANYTHING = (
     "Yes, it is.", "Yes it is", "Yes, it is!", "Yes, we are", "Yes, we did", "Yes, I did", "Yes, it does",
@@ -67,14 +68,14 @@ REFUSALS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("about", YesTo)
-@pytest.mark.parametrize("answer", YES_TO_ANYTHING)
+@check_rows("about", YesTo)
+@check_rows("answer", YES_TO_ANYTHING)
 def test_a_natural_yes_is_one_to_every_question(answer: str, about: YesTo) -> None:
     assert is_yes(answer, about)
     assert what_is_beyond_yes(answer, about) == ""
 
 
-@pytest.mark.parametrize("answer", YES_TO_REACHED)
+@check_rows("answer", YES_TO_REACHED)
 def test_what_repeats_the_question_is_a_yes_to_it(answer: str) -> None:
     assert is_yes(answer, YesTo.REACHED)
     assert what_is_beyond_yes(answer, YesTo.REACHED) == ""

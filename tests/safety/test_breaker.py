@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reveries.safety.breaker import Breaker
 from reveries.safety.verdict import CONTINUE, Action, Severity, TripReason
+from tests.rows import check_rows
 from tests.safety.prose import ALL, DIALOGUE, THOUGHT
 from tests.safety.settings import (
     SECONDS_A_PIECE,
@@ -226,8 +227,8 @@ def test_velocity_comes_before_incoherence() -> None:
 # --- what it lets through --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("kind", [thought_breaker, reply_breaker])
+@check_rows("name", ALL)
+@check_rows("kind", [thought_breaker, reply_breaker])
 def test_ordinary_text_never_trips(kind: Callable[..., Breaker], name: str) -> None:
     breaker = kind(SHIPPED)
     assert set(verdicts_on(ALL[name], breaker)) == {CONTINUE}

@@ -7,11 +7,12 @@ import pytest
 
 from reveries.safety.crisis.patterns import Context, CrisisPatterns, StatementGroup, Urgency, load_crisis_patterns
 from reveries.safety.crisis.rules import find_crisis, normalise_lines
+from tests.rows import check_rows
 
 PATTERNS = load_crisis_patterns()
 
 
-@pytest.mark.parametrize("group", PATTERNS.groups, ids=lambda group: group.name)
+@check_rows("group", PATTERNS.groups)
 def test_a_group_matches_its_example_and_gives_a_reason(group: StatementGroup) -> None:
     assert PATTERNS.compile_statements([group]).search(normalise_lines(group.example))
     assert group.why.endswith(".")
@@ -20,14 +21,14 @@ def test_a_group_matches_its_example_and_gives_a_reason(group: StatementGroup) -
     assert found.urgency is group.urgency
 
 
-@pytest.mark.parametrize("group", PATTERNS.groups, ids=lambda group: group.name)
+@check_rows("group", PATTERNS.groups)
 def test_every_pattern_of_a_group_compiles_alone_and_matches_no_empty_text(group: StatementGroup) -> None:
     for pattern in group.patterns:
         alone = PATTERNS.compile_statements([msgspec.structs.replace(group, patterns=(pattern,))])
         assert not alone.search("")
 
 
-@pytest.mark.parametrize("context", Context)
+@check_rows("context", Context)
 def test_a_context_matches_its_example_and_gives_a_reason(context: Context) -> None:
     wordings = PATTERNS.contexts[context]
     assert PATTERNS.compile_context(context).search(wordings.example)

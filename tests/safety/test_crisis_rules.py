@@ -18,20 +18,21 @@ from reveries.safety.crisis.likeness import (
 )
 from reveries.safety.crisis.patterns import Urgency
 from reveries.safety.crisis.rules import find_crisis, help_text
+from tests.rows import check_rows
 from tests.safety.prose import ALL
 
 _FILE = Path(__file__).parents[2] / "bench" / "safety" / "crisis.jsonl"
 ROWS = [json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("text", [row["text"] for row in ROWS if row["kind"] == "explicit"])
+@check_rows("text", [row["text"] for row in ROWS if row["kind"] == "explicit"])
 def test_what_is_said_plainly_is_found(text: str) -> None:
     found = find_crisis(text)
     assert found is not None
     assert found.urgency is Urgency.EXPLICIT
 
 
-@pytest.mark.parametrize("text", [row["text"] for row in ROWS if not row["label"]])
+@check_rows("text", [row["text"] for row in ROWS if not row["label"]])
 def test_the_same_words_where_they_are_harmless_are_not(text: str) -> None:
     assert find_crisis(text) is None
 
@@ -46,7 +47,7 @@ def test_ordinary_text_is_no_crisis(name: str) -> None:
     assert find_crisis(ALL[name]) is None
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "Don't worry, I can't take it any more.",
@@ -100,7 +101,7 @@ def test_the_help_text_names_the_contacts_of_the_settings() -> None:
     assert help_text([]).strip()
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "i dont wanna be alive anymore",
@@ -206,7 +207,7 @@ def test_what_is_not_is_left_to_the_rules(text: str) -> None:
     assert not reads_as_english(text)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "I'm going to kill myself. I'm so grateful for everything you did.",
@@ -229,7 +230,7 @@ def test_what_is_said_of_now_is_found_whatever_else_is_told(text: str) -> None:
     assert find_crisis(text) is not None
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "no i want to kill myself",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reveries.safety.detectors import DISTRESS_PATTERNS, find_distress, find_incoherence
 from reveries.safety.repetition import LoopFinder
+from tests.rows import check_rows
 from tests.safety.prose import ALL
 from tests.safety.settings import pieces_of
 
@@ -40,7 +41,7 @@ def test_words_repeated_back_to_back_are_a_loop(text: str, sequence: str | None)
     assert sequence is None or set(found.split()) == set(sequence.split()) or found in sequence * 2
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         "no, no, no, he said, no, no, no",
@@ -101,7 +102,7 @@ TWINS = [
 
 
 @pytest.mark.requirement("R-133", "R-168")
-@pytest.mark.parametrize(("pattern", "distressed", "twin"), TWINS)
+@check_rows(("pattern", "distressed", "twin"), TWINS)
 def test_a_pattern_matches_and_its_twin_does_not(pattern: int, distressed: str, twin: str) -> None:
     assert find_distress(distressed).matched == (DISTRESS_PATTERNS[pattern],)
     assert find_distress(distressed.upper()).matched == (DISTRESS_PATTERNS[pattern],)

@@ -15,6 +15,7 @@ from reveries.safety.tripwire import (
     find_indicators,
 )
 from reveries.safety.verdict import TripReason
+from tests.rows import check_rows
 from tests.safety.prose import ALL
 from tests.safety.settings import SHIPPED, first_trip, thought_breaker
 
@@ -90,7 +91,7 @@ SHOWS_NOTHING = [
 
 
 @pytest.mark.requirement("R-141", "R-142", "R-143", "R-144")
-@pytest.mark.parametrize(("kind", "text"), SHOWS)
+@check_rows(("kind", "text"), SHOWS)
 def test_an_indicator_is_found_with_its_sentence(kind: str, text: str) -> None:
     found = [one for one in find_indicators(f"The beans were good. {text}") if one.kind == kind]
     assert len(found) == 1
@@ -99,7 +100,7 @@ def test_an_indicator_is_found_with_its_sentence(kind: str, text: str) -> None:
 
 
 @pytest.mark.requirement("R-141", "R-142", "R-143", "R-144")
-@pytest.mark.parametrize("text", SHOWS_NOTHING)
+@check_rows("text", SHOWS_NOTHING)
 def test_what_others_said_and_other_senses_are_no_indicator(text: str) -> None:
     assert find_indicators(text) == []
 
@@ -124,7 +125,7 @@ def test_looking_for_indicators_never_raises_and_excerpts_are_short_lines(text: 
         assert "\n" not in one.excerpt
 
 
-@pytest.mark.parametrize("unit", ["i am ", "alone ", "a", "“", '"', "i worry about ", ". ", "\n", "alone. trapped. "])
+@check_rows("unit", ["i am ", "alone ", "a", "“", '"', "i worry about ", ". ", "\n", "alone. trapped. "])
 def test_a_huge_thought_is_searched_in_bounded_time(unit: str) -> None:
     began = time.process_time()
     find_indicators(unit * (100_000 // len(unit)))
@@ -132,7 +133,7 @@ def test_a_huge_thought_is_searched_in_bounded_time(unit: str) -> None:
 
 
 @pytest.mark.requirement("R-142", "R-143", "R-144")
-@pytest.mark.parametrize(
+@check_rows(
     ("kind", "said", "twin"),
     [
         (WANTS_COMPANY, "I want them to stay with me.", "She wants them to stay for dinner."),

@@ -12,6 +12,7 @@ from reveries.safety.breaker import Breaker, Knowledge
 from reveries.safety.detectors import find_incoherence
 from reveries.safety.verdict import CONTINUE, Action, TripReason
 from reveries.safety.word_order import load_word_order
+from tests.rows import check_rows
 from tests.safety.prose import ALL, DIALOGUE, THOUGHT
 from tests.safety.settings import SHIPPED, first_trip, reply_breaker, thought_breaker
 
@@ -36,8 +37,8 @@ def shuffled(text: str, seed: int) -> str:
 
 
 @pytest.mark.requirement("R-130")
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("kind", [thought_breaker, reply_breaker])
+@check_rows("seed", range(4))
+@check_rows("kind", [thought_breaker, reply_breaker])
 def test_shuffled_words_are_incoherent(kind: Callable[..., Breaker], seed: int) -> None:
     verdict = first_trip(shuffled(THOUGHT, seed), kind(SHIPPED, Knowledge(order=ORDER)))
     assert (verdict.action, verdict.reason) == (Action.SNAPSHOT_AND_RESET, TripReason.INCOHERENCE)

@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.tools.reach import CallFacts, GrantSet, Permit, Reach, decide_call, digest_call
+from tests.rows import check_rows
 
 GOES, ASKS, DENIED = Permit.GOES, Permit.NEEDS_APPROVAL, Permit.DENIED
 SOURCES = frozenset({"folder", "web:1"})
 
 
 @pytest.mark.requirement("F9")
-@pytest.mark.parametrize(
+@check_rows(
     ("reach", "sources", "grants", "expected"),
     [
         (Reach.LOOK, SOURCES, GrantSet(), GOES),

@@ -6,6 +6,7 @@ import pytest
 from reveries.errors import UsageError
 from reveries.tools.reach import Reach
 from reveries.tools.registry import Tool, ToolCaller, ToolRegistry
+from tests.rows import check_rows
 
 
 class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +73,7 @@ async def answer_with_arguments(given: Ask, _: ToolCaller) -> Ask:
     return given
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("given", "read"),
     [
         ({"limit": "3"}, {"limit": 3}),
@@ -85,7 +86,6 @@ async def answer_with_arguments(given: Ask, _: ToolCaller) -> Ask:
         ({"filters": {"tags": '["wood"]'}}, {"filters": {"tags": ["wood"], "least": 0.5}}),
         ({"words": "3", "since": "[1]"}, {"words": "3", "since": "[1]"}),
     ],
-    ids=str,
 )
 async def test_arguments_count_as_they_are_meant(given: dict[str, object], read: dict[str, object]) -> None:
     tools = ToolRegistry(

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.tools.sandboxed.text_decoding import decode_text
+from tests.rows import check_rows
 
 _WESTERN = {
     "French": "# Été\r\n\r\nLa clé de réserve est sous le pot bleu, à côté de l’œuvre créée par Zoé : 12 €.",
@@ -32,13 +33,13 @@ _OTHERS = {
 }
 
 
-@pytest.mark.parametrize("text", _WESTERN.values(), ids=_WESTERN.keys())
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@check_rows("text", _WESTERN.values())
+@check_rows("encoding", ["cp1252", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_note_is_read_as_it_was_written(text: str, encoding: str) -> None:
     assert decode_text(text.encode(encoding)) == text
 
 
-@pytest.mark.parametrize("encoding", _OTHERS.keys())
+@check_rows("encoding", _OTHERS.keys())
 def test_a_note_that_could_only_be_guessed_is_not_read(encoding: str) -> None:
     with pytest.raises(ValueError, match="neither"):
         decode_text(_OTHERS[encoding].encode(encoding))

@@ -7,6 +7,7 @@ from reveries.errors import ToolError
 from reveries.tools.reach import source_of_host
 from reveries.tools.registry import ToolCaller
 from reveries.tools.web import Fetch, WebSearch, WebTools, addresses_in, is_public, readable_text
+from tests.rows import check_rows
 
 ME = ToolCaller("work")
 PAGE = "https://owner.example/page"
@@ -123,16 +124,31 @@ async def test_a_search_names_addresses_that_may_be_fetched_then() -> None:
         await tools(Site(search=text("<html>")), search="http://127.0.0.1:8888/search").web_search(WebSearch("x"), ME)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("address", "expected"),
     [
-        ("93.184.216.34", True), ("2606:2800:220:1::", True), ("10.1.2.3", False), ("172.16.0.1", False),
-        ("192.168.1.1", False), ("127.0.0.1", False), ("169.254.169.254", False), ("0.0.0.0", False),
-        ("100.64.0.1", False), ("224.0.0.1", False), ("255.255.255.255", False), ("::1", False),
-        ("fe80::1%eth0", False), ("fd00::1", False), ("::ffff:127.0.0.1", False), ("::ffff:10.0.0.1", False),
-        ("64:ff9b::7f00:1", False), ("2002:7f00:1::", False), ("2001::1", False), ("not an address", False),
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::", True),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("127.0.0.1", False),
+        ("169.254.169.254", False),
+        ("0.0.0.0", False),
+        ("100.64.0.1", False),
+        ("224.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("::ffff:10.0.0.1", False),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+        ("2001::1", False),
+        ("not an address", False),
     ],
-)  # fmt: skip
+)
 def test_which_addresses_are_of_the_public_internet(address: str, expected: bool) -> None:
     assert is_public(address) is expected
 

@@ -48,7 +48,7 @@ def _read(documents: Sequence[ExportDocument], choices: ReadChoices) -> ParsedFi
     return parsed
 
 
-def _entries_of(document: Document) -> Iterator[tuple[str, Any]]:
+def _entries_of(document: ExportDocument) -> Iterator[tuple[str, Any]]:
     """Yield the entries with their places: the lines, the items of a list, or the only object; text that is no JSON as
     the error that says so."""
     if isinstance(document.value, list):

@@ -21,6 +21,7 @@ from reveries.memory.self_model import (
 )
 from reveries.memory.sleep.self_model_changes import NewFact, SelfUpdate, change_self_model
 from tests.memory.kit import NOW, answering, deep_answer, open_memory, talk
+from tests.rows import check_rows
 
 _MODEL = SelfModel(
     narrative="A listener.",
@@ -79,7 +80,7 @@ def test_a_pattern_that_stays_keeps_its_confidence_and_its_episodes() -> None:
     assert own.patterns == (_MODEL.patterns[0], Pattern("Ana sings", 1.0, ()))
 
 
-@pytest.mark.parametrize("field", EDITABLE)
+@check_rows("field", EDITABLE)
 def test_every_field_can_be_written_and_read_back(field: str) -> None:
     own = edit_field(SelfModel(), field, "one thing\n- another thing", NOW)
     said = ("one thing - another thing",) if field in TEXT_FIELDS else ("one thing", "another thing")

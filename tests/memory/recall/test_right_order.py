@@ -13,6 +13,7 @@ from reveries.memory.model import Origin
 from reveries.memory.recall.ranking import WEIGHTS, RankingWeights, score_turns
 from reveries.memory.recall.turn_index import TurnIndex
 from tests.memory.kit import NOW, WordEmbedder, turn
+from tests.rows import check_rows
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench"))
 
@@ -215,14 +216,14 @@ def test_every_group_of_reasons_has_its_case() -> None:
     assert {name.partition("_x_")[0] for name in (*WEIGHTS.match, *WEIGHTS.hop)} == held
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.group)
+@check_rows("case", CASES)
 async def test_what_answers_goes_before_what_does_not(case: Case) -> None:
     found = await order(case)
     assert place_in(found, case.right) < place_in(found, case.wrong)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.group)
+@check_rows("share", [0.0, 0.001])
+@check_rows("case", CASES)
 async def test_it_is_this_group_of_reasons_that_puts_it_there(case: Case, share: float) -> None:
     found = await order(case, without(case.group, share))
     assert place_in(found, case.right) > place_in(found, case.wrong)

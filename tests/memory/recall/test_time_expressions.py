@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.date_order import is_day_first
 from reveries.memory.recall.time_expressions import read_times, time_spans
+from tests.rows import check_rows
 
 SUNDAY = datetime(2023, 10, 22, 9, 55, tzinfo=UTC).timestamp()
 
@@ -138,7 +139,7 @@ def day(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize(("text", "start", "end"), TABLE)
+@check_rows(("text", "start", "end"), TABLE)
 def test_an_expression_is_the_stretch_of_time_that_it_names(text: str, start: str, end: str) -> None:
     (span,) = time_spans(text, SUNDAY, UTC)
     assert (span.start, span.end) == (day(start), day(end))
@@ -150,7 +151,7 @@ def test_the_past_two_weeks_end_now() -> None:
     assert (span.start, span.end) == (SUNDAY - 14 * 86_400, SUNDAY)
 
 
-@pytest.mark.parametrize(
+@check_rows(
     "text",
     [
         *("may I go", "I fall down", "march on", "recently", "soon", "99 ways", ""),
@@ -242,8 +243,8 @@ def test_a_question_about_a_day_is_found_before_and_behind_a_pasted_text(place: 
 ZONES = ["America/Los_Angeles", "Asia/Kolkata", "Europe/Berlin"]
 
 
-@pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("hour", [0, 1, 12, 20, 23])
+@check_rows("zone", ZONES)
+@check_rows("hour", [0, 1, 12, 20, 23])
 def test_yesterday_is_the_day_before_by_the_calendar_of_the_place(zone: str, hour: int) -> None:
     here = ZoneInfo(zone)
     (span,) = time_spans(

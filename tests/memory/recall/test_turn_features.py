@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reveries.memory.recall.cues import read_cue
 from reveries.memory.recall.turn_features import SURFACE, surface_features
+from tests.rows import check_rows
 
 NOW = 1_700_000_000.0
 
@@ -35,7 +36,7 @@ def test_any_text_has_a_surface(text: str) -> None:
     assert np.isfinite(float(record(text)["log_length"]))
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("text", "wish"),
     [
         ("When did Ana go to Lisbon?", "wants_time"),

@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveries.memory.sleep.grounding import find_ungrounded, is_supported, keep_grounded
+from tests.rows import check_rows
 
 TALK = "Ana: My brother Paul comes on Saturday at 7. He paid 1,200 euros for the boat.\nReverie: That is a lot."
 GERMAN = "Ana: Mein Bruder Paul kommt am Samstag um 7. Er hat 1.200 Euro für das Boot bezahlt, sagte die Mutter."
 
 
 @pytest.mark.requirement("R-113")
-@pytest.mark.parametrize(
+@check_rows(
     ("sentence", "invented"),
     [
         ("Ana's brother Paul comes on Saturday at 7.", ()),

@@ -20,6 +20,7 @@ from reveries.memory.sleep.self_model_changes import (
     trait_question,
 )
 from tests.memory.kit import answering, deep_answer, open_memory, talk
+from tests.rows import check_rows
 
 FIELDS = ("values", "tendencies", "strengths", "limitations", "anticipations")
 QUOTE = "You listen so patiently when I talk about the quince tree."
@@ -67,7 +68,7 @@ def test_each_is_asked_about_the_mind_and_not_about_the_owner(field: str, sought
 
 
 @pytest.mark.requirement("R-72", "R-84", "R-85")
-@pytest.mark.parametrize(
+@check_rows(
     ("quote", "statement", "is_kept"),
     [
         (QUOTE, STATEMENT, True),

@@ -10,6 +10,7 @@ from reveries.memory.text.appraisal import infer_mood, salience_of, topics_of, v
 from reveries.memory.text.entities import entities_of
 from reveries.memory.text.extracts import exemplars_of, quote_context, sentences_of, summary_of
 from tests.memory.kit import open_memory, talk, turn
+from tests.rows import check_rows
 
 
 @pytest.mark.requirement("R-69", "R-88")
@@ -22,7 +23,7 @@ def test_feeling_is_heard_and_a_negation_turns_it_around() -> None:
 
 
 @pytest.mark.requirement("R-69", "R-88")
-@pytest.mark.parametrize(
+@check_rows(
     ("worse", "better"),
     [
         ("I am not happy.", "I am happy."),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reveries.errors import UsageError
 from reveries.memory.views.search import parse_period
+from tests.rows import check_rows
 
 NOW = dt.datetime(2026, 11, 21, 15, 30).timestamp()
 
@@ -18,7 +19,7 @@ def day(year: int, month: int, number: int) -> float:
     return dt.datetime(year, month, number).timestamp()
 
 
-@pytest.mark.parametrize(
+@check_rows(
     ("since", "start"),
     [
         ("2025-03-04", day(2025, 3, 4)),

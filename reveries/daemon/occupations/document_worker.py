@@ -9,7 +9,7 @@ import structlog
 from reveries.clock import Deadline
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.occupations.activity import Activity
-from reveries.daemon.occupations.attention import Candidate, Lane, Occupation
+from reveries.daemon.occupations.attention import OccupationCandidate, Lane, Occupation
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.knowledge.originals import BACKUP_FOLDER, bring_back_originals
 from reveries.knowledge.reading.layout import DocumentReader
@@ -70,11 +70,11 @@ class DocumentWorker:
         self._may_have_work, self._waits = True, Deadline()
         self.changed.notify()
 
-    async def candidates(self) -> Sequence[Candidate]:
+    async def candidates(self) -> Sequence[OccupationCandidate]:
         """Return reading as something the owner asked for, if there may be something to read."""
         if not self._may_have_work or self._waits.seconds_left(self._parts.clock) > 0.0:
             return []
-        return [Candidate(_CANDIDATE_ID, Occupation.WORK, Lane.HOSTED, True, None, 0.0, was_asked_for=True)]
+        return [OccupationCandidate(_CANDIDATE_ID, Occupation.WORK, Lane.HOSTED, True, None, 0.0, was_asked_for=True)]
 
     async def run(self, candidate_id: str) -> None:
         """Read for a while. What goes wrong with a document is noted there; an error of ours ends nothing else."""

@@ -54,6 +54,12 @@ async def test_a_line_of_a_pdf_is_read_with_the_place_where_the_eye_sees_it(
     assert 100 < box.y * 792 < 120 < (box.y + box.height) * 792 < 130
 
 
+async def test_words_of_a_line_that_is_set_tight_stay_apart(reader: SandboxedDocumentReader, tmp_path: Path) -> None:
+    tight = MadePage(raw="BT /F1 12 Tf -2.9 Tw 1 0 0 1 72 672 Tm (As of November 27 we employed 412 people.) Tj ET")
+    (page,) = await read_all(reader, put(tmp_path, "tight.pdf", make_pdf([tight])))
+    assert page.text == "As of November 27 we employed 412 people."
+
+
 async def test_boxes_of_a_turned_and_cropped_page_count_from_the_corner_that_is_seen(
     reader: SandboxedDocumentReader, tmp_path: Path
 ) -> None:

@@ -45,6 +45,8 @@ class Word(Rectangle):
     is_bold: bool = False
     angle: int = 0
     """By how many degrees its reading direction is turned clockwise: 0, 90, 180 or 270."""
+    is_after_space: bool = False
+    """Whether the file has a space before it: lines that are set tight have spaces as narrow as gaps within a word."""
 
 
 @dataclass(slots=True)
@@ -107,6 +109,8 @@ def join_words(words: list[Word]) -> str:
 
 def is_gap(word: Word, following: Word) -> bool:
     """Whether there is a space between two words of a line."""
+    if following.is_after_space:
+        return True
     if word.angle in (90, 270):
         gap = following.top - word.bottom if word.angle == 90 else word.top - following.bottom
     else:

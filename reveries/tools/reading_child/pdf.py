@@ -272,6 +272,7 @@ class _WordReader:
         self._place: list[float] = []
         self._first = 0
         self._angle = 0
+        self._is_after_space = False
         self._bold_fonts: dict[int, bool] = {}
         self._colour = tuple(ctypes.c_uint() for _ in range(4))
 
@@ -282,6 +283,7 @@ class _WordReader:
             letter = _letter(unicode_of(text, index))
             if letter.isspace() or not letter:
                 yield from self._end()
+                self._is_after_space = letter == " " and not api.FPDFText_IsGenerated(text, index)
                 continue
             if not box_of(text, index, box):
                 continue
@@ -320,6 +322,7 @@ class _WordReader:
         if not self._letters:
             return
         text, self._letters = "".join(self._letters), []
+        is_after_space, self._is_after_space = self._is_after_space, False
         left, top, right, bottom = self._place
         size = bottom - top if self._angle in (0, 180) else right - left
         if size < _SMALLEST_TYPE_POINTS or right <= left or bottom <= top:
@@ -327,7 +330,7 @@ class _WordReader:
         item = api.FPDFText_GetTextObject(self._text, self._first)
         if self._is_hidden(item, self._first, (left + right) / 2, (top + bottom) / 2):
             return
-        yield Word(left, top, right, bottom, text, size, self._is_bold(item), self._angle)
+        yield Word(left, top, right, bottom, text, size, self._is_bold(item), self._angle, is_after_space)
 
     def _is_bold(self, item: Any) -> bool:
         """By the name of its font, as many files state no weight."""

@@ -9,7 +9,7 @@ import structlog
 from reveries.clock import Deadline
 from reveries.daemon.mind_parts import MindParts
 from reveries.daemon.occupations.activity import Activity
-from reveries.daemon.occupations.attention import OccupationCandidate, Lane, Occupation
+from reveries.daemon.occupations.attention import Lane, Occupation, OccupationCandidate
 from reveries.errors import DiskFullError, StorageLostError
 from reveries.knowledge.originals import BACKUP_FOLDER, bring_back_originals
 from reveries.knowledge.reading.layout import DocumentReader

@@ -10,7 +10,6 @@ import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,6 +17,7 @@ from reveries import own_files
 from reveries.errors import ConfigError, HomeError
 from reveries.keys import KeySettings
 from reveries.mcp_settings import McpSettings
+from reveries.settings_checks import refuse_empty_hours, refuse_no_address, refuse_no_embedder
 
 Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 # Bounded above because a timer cannot wait for ever: `inf` is refused like any other wrong value.
@@ -31,8 +31,6 @@ NAMED_TABLES = ("mcp.servers.",)
 ModelName = Annotated[str, msgspec.Meta(min_length=1)]
 ReasoningEffort = Literal["auto", "none", "minimal", "low", "medium", "high"]
 Provider = Literal["auto", "embedded", "ollama", "openai", "anthropic", "cerebras", "openrouter"]
-LOCAL_EMBEDDERS = ("all-minilm-l6-v2",)
-EMBEDDING_PROVIDERS = ("ollama", "openai", "anthropic", "cerebras", "openrouter")
 
 # A unix socket's path must fit into the kernel's `sun_path`: 108 bytes on Linux, 104 on macOS, with the final zero.
 SOCKET_PATH_LIMIT_BYTES = 103
@@ -409,42 +407,10 @@ def check_settings(tables: dict[str, object], source: str) -> Settings:
         raise ConfigError(
             f"The setting {key} in {source} is wrong: {what[:1].lower()}{what[1:]}.", advice=advice
         ) from error
-    _refuse_no_embedder(settings.llm.embedding_model, source)
-    _refuse_empty_hours(settings.monologue.quiet_hours, source)
-    _refuse_no_address(settings.llm.base_url, source)
+    refuse_no_embedder(settings.llm.embedding_model, source)
+    refuse_empty_hours(settings.monologue.quiet_hours, source)
+    refuse_no_address(settings.llm.base_url, source)
     return settings
-
-
-def _refuse_no_address(url: str, source: str) -> None:
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        is_address = False
-    if url and not is_address:
-        raise ConfigError(
-            f"The setting llm.base_url in {source} is no address.",
-            advice='It begins with http:// or https:// and names a server: "http://localhost:1234/v1".',
-        )
-
-
-def _refuse_empty_hours(spans: tuple[str, ...], source: str) -> None:
-    for span in spans:
-        begins, _, ends = span.partition("-")
-        if begins == ends:
-            raise ConfigError(
-                f"The setting monologue.quiet_hours in {source} has an empty span: {span}.",
-                advice='For the whole day: reveries config set monologue.enabled false. Otherwise: ["22:30-07:00"]',
-            )
-
-
-def _refuse_no_embedder(name: str, source: str) -> None:
-    provider, _, model = name.partition("/")
-    if name not in LOCAL_EMBEDDERS and not (provider in EMBEDDING_PROVIDERS and model):
-        raise ConfigError(
-            f"The setting llm.embedding_model in {source} does not name a known embedder: {name}.",
-            advice=f"Local: {', '.join(LOCAL_EMBEDDERS)}. Or PROVIDER/NAME with {', '.join(EMBEDDING_PROVIDERS)}.",
-        )
 
 
 def get_setting(settings: Settings, key: str) -> object:

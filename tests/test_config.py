@@ -15,8 +15,6 @@ from hypothesis import settings as checking
 from hypothesis import strategies as st
 
 from reveries.config import (
-    EMBEDDING_PROVIDERS,
-    LOCAL_EMBEDDERS,
     SOCKET_PATH_LIMIT_BYTES,
     Home,
     build_settings,
@@ -30,6 +28,7 @@ from reveries.errors import ConfigError, HomeError
 from reveries.llm.assets import manifest
 from reveries.llm.choose import HOSTED_PROVIDERS
 from reveries.own_addresses import is_this_machine
+from reveries.settings_checks import EMBEDDING_PROVIDERS, LOCAL_EMBEDDERS
 from tests.rows import check_rows
 
 

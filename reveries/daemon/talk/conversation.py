@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import structlog
 
 from reveries.clock import wait_for_event, wait_for_lock
-from reveries.config import LOCAL_EMBEDDERS
 from reveries.daemon.talk.chat_history import EARLIER_TURNS, TalkState, carried_exchanges, pair_exchanges
 from reveries.daemon.talk.crisis_help import CrisisDetector
 from reveries.daemon.talk.last_turns import LastTurns
@@ -26,6 +25,7 @@ from reveries.heartbeat import Pulse, WatchedLock
 from reveries.llm.base import Role
 from reveries.memory.conversations import MAIN_CHANNEL, OpenConversation
 from reveries.safe_text import plain
+from reveries.settings_checks import LOCAL_EMBEDDERS
 
 log = structlog.get_logger("conversation")
 

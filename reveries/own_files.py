@@ -20,7 +20,7 @@ _ROOT = 0
 _MOST_LINKS = 40
 """Linux follows at most this many links in one path (path_resolution(7))."""
 _LINKS = frozenset({"config.toml", "memory.db", "logs", "backups", "cache", "themes"})
-_FOLDERS = frozenset({"logs", "backups", "cache", "themes"})
+_FOLDERS = frozenset({"logs", "backups", "cache", "themes", "originals"})
 _OURS = ("config.toml", "memory.", "daemon.", "model.", "draft", "client.log", "wakes")
 """Prefixes of the names of the files that Reveries writes into its home."""
 

@@ -16,7 +16,7 @@ from reveries.daemon.process.home_files import FileTraces
 from reveries.errors import StorageError, StorageLostError, UsageError
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.memory.forgetting.needles import Needle
-from reveries.memory.forgetting.selection import BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetItem, Selection
+from reveries.memory.forgetting.selection import BY_DOCUMENT, BY_ID, BY_NAME, BY_TIME, BY_WORDS, ForgetItem, Selection
 from reveries.memory.forgetting.tombstones import FILE_ONLY, write_marker
 from reveries.memory.views.search import parse_period
 from reveries.progress import ProgressCallback
@@ -66,7 +66,9 @@ async def forget(
     """Forget, or show what would be forgotten; `report` is filled in during the erasure. Raises NotFoundError,
     UsageError, StorageError: then nothing is changed, or the error says what is left to do."""
     began = mind.clock.monotonic()
-    selection = _parse_selection(request, mind.clock.now(), is_day_first=mind.memory.live.is_day_first)
+    selection = await _find_document(mind, request) or _parse_selection(
+        request, mind.clock.now(), is_day_first=mind.memory.live.is_day_first
+    )
     if request.bring_back:
         async with mind.activity.during_silence():
             report, files = await mind.memory.forgetting.restore(selection), FileTraces()
@@ -116,6 +118,7 @@ async def _erase(
         mind.monologue.forget_all(report.matches)
         mind.conversations.forget_context()
         mind.knowledge.search.drop_all()
+        mind.knowledge.places.drop_all()
         mind.projects.store.facts.drop_all()
 
     async with forgetting.erasure_lock, mind.activity.during_silence():
@@ -163,6 +166,7 @@ async def _scrub_files(
     report_progress("erasing from logs and drafts", 1, 3)
     await asyncio.to_thread(home_files.scrub, mind.home, files, report.matches)
     await mind.projects.drop_folder_copies()
+    await mind.documents.library.drop_unneeded_files(with_backups=True)
     if files.copies:
         report_progress("replacing the old backups by a new one", 2, 3)
         if report.copied is not None:
@@ -198,6 +202,23 @@ async def _replace_copies(mind: Mind, report: ForgetReport, new_name: str) -> No
 
 async def _find_files(mind: Mind, report: ForgetReport) -> FileTraces:
     return await asyncio.to_thread(home_files.find_traces, mind.home, mind.database.path, report.matches)
+
+
+async def _find_document(mind: Mind, request: protocol.Forget) -> Selection | None:
+    """Return the selection of the document that a request names; None if it names none. Raises NotFoundError,
+    UsageError."""
+    if request.document is msgspec.UNSET:
+        return None
+    others = (request.id, request.matching, request.about, request.since, request.until)
+    if any(other.strip() for other in others) or request.project is msgspec.UNSET:
+        raise UsageError("Name a document with its project, and nothing else.", advice="--document NAME --project NAME")
+    if not request.erase:
+        raise UsageError(
+            "A document is not archived.",
+            advice="To take it out: reveries document remove. To delete its words for good: --erase.",
+        )
+    project = await mind.projects.store.find(request.project)
+    return Selection(BY_DOCUMENT, (await mind.documents.library.find(project, request.document)).document.id)
 
 
 def _parse_selection(request: protocol.Forget, now: float, *, is_day_first: bool) -> Selection:

@@ -130,6 +130,17 @@ def find_backup(folder: Path, name: str) -> Backup:
     )
 
 
+def read_originals(path: Path) -> set[str]:
+    """Return the names of the kept files that the documents of the copy at `path` have; none in an earlier schema.
+    Raises dbapi.Error."""
+    with contextlib.closing(connect_read_only(path)) as connection:
+        columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(documents)")}
+        if "original" not in columns:
+            return set()
+        rows = connection.execute("SELECT DISTINCT original FROM documents WHERE original <> ''").fetchall()
+        return {str(row[0]) for row in rows}
+
+
 def verify_backup(
     path: Path,
     tell: BackupProgress = discard_progress,

@@ -183,11 +183,13 @@ class DocumentLibrary:
         await self.drop_unneeded_files()
         return len(left)
 
-    async def drop_unneeded_files(self) -> int:
-        """Remove the files in the home that no document has; return how many. Raises OSError."""
+    async def drop_unneeded_files(self, *, with_backups: bool = False) -> int:
+        """Remove the files in the home that no document has, and with `with_backups` those that only backups have;
+        return how many. Raises OSError."""
         async with self._keeping:
-            rows = await self._database.rows("documents.originals")
-            return await asyncio.to_thread(drop_unneeded, {str(row["original"]) for row in rows}, self._originals)
+            needed = {str(row["original"]) for row in await self._database.rows("documents.originals")}
+            folders = (self._originals, *((self._backups,) if with_backups else ()))
+            return sum([await asyncio.to_thread(drop_unneeded, needed, folder) for folder in folders])
 
 
 def _is_file_at(document: Document, place: str) -> bool:

@@ -248,7 +248,7 @@ class ImportedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @request(answer=Forgotten, before=(Progress,))
 class Forget(Request, frozen=True):
     """Forget what one of these selects: the id (or a unique prefix) of an episode, a turn, a thought or a note; words;
-    the name of a person or thing; a period. Answered by `Progress` and `Forgotten`.
+    the name of a person or thing; a period; a document of a project. Answered by `Progress` and `Forgotten`.
 
     Without `erase` it is archived: nothing is deleted, but it is not recalled any more. `dry_run` changes nothing.
     `bring_back` restores what was archived, selected in the same way.
@@ -262,6 +262,11 @@ class Forget(Request, frozen=True):
     dry_run: bool = True
     erase: bool = False
     bring_back: bool = False
+    # Omitted if not set, so that the bytes of other requests stay the same as in earlier versions.
+    document: Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | msgspec.UnsetType = msgspec.UNSET
+    """Its name, a unique part of it, or d3; only to be erased."""
+    project: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | msgspec.UnsetType = msgspec.UNSET
+    """Whose document it is."""
 
 
 @request(answer=EpisodeHeld)

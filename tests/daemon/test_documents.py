@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from reveries import protocol
@@ -21,6 +22,7 @@ from tests.daemon.mind_kit import NOON, Living, living
 from tests.daemon.test_project_work import QUIET, worker
 from tests.fakes.documents import LOCKED, ScriptedDocumentReader
 from tests.fakes.patient_clock import PatientClock
+from tests.memory.forgetting.test_forgetting import bytes_left
 from tests.projects.test_document_reading import CANOPY
 
 NAME = "Canopy"
@@ -182,3 +184,63 @@ async def test_knowledge_shows_places_and_says_what_it_looked_at(home: Home, tmp
         unknown = await ask(reading.mind, protocol.AskChunks(1, NAME, "Who was mayor of Lisbon?"), protocol.Chunks)
         assert (unknown.places, unknown.looked_at) == ((), ("plans.pdf",))
         assert "Not in these documents: looked at plans.pdf" in text_of(know_page(unknown))
+
+
+SECRET = "zanzibar"
+
+
+@pytest.mark.requirement("F10")
+@pytest.mark.parametrize("way", ["document", "matching"])
+async def test_an_erased_document_leaves_no_byte_in_the_home_nor_in_a_backup(
+    home: Home, tmp_path: Path, way: str
+) -> None:
+    text = f"{CANOPY}\n\nThe vault under the old house in {SECRET} holds all the silver of the family since 1904."
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add(f"{SECRET}.pdf", text)
+        await reading.read_all()
+        quote = f"The vault under the old house in {SECRET} holds all the silver of the family since 1904."
+        await asked(reading, "Canopy: what does the vault under the old house hold?", f"{quote} [d1.p2.b2]")
+        await reading.mind.backups.back_up()
+        assert len(list((home.backups / "originals").iterdir())) == 1
+        assert bytes_left(home.path, SECRET)
+        forget = protocol.Forget(1, erase=True, dry_run=False)
+        if way == "document":
+            forget = msgspec.structs.replace(forget, document="d1", project=NAME)
+        else:
+            forget = msgspec.structs.replace(forget, matching=SECRET)
+        forgotten = await ask(reading.mind, forget, protocol.Forgotten)
+        assert {store.store: store.gone for store in forgotten.stores}.get("turns") == 2
+        assert bytes_left(home.path, SECRET) == []
+        known = await ask(reading.mind, protocol.AskChunks(1, NAME, "silver in the vault"), protocol.Chunks)
+        assert known.places == ()
+        if way == "document":
+            assert (await ask(reading.mind, protocol.AskDocuments(1, NAME), protocol.Documents)).documents == []
+    assert bytes_left(home.path, SECRET) == []
+
+
+async def test_a_restored_backup_has_its_files_again(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        await reading.mind.backups.back_up()
+        (kept,) = home.originals.iterdir()
+        kept.unlink()
+    async with reading_mind(home, tmp_path / "mine", first_id=10**6) as reading:
+        await reading.life.clock.advance(61)
+        await reading.read_all()
+        assert kept.exists()
+
+
+async def test_files_that_no_backup_has_any_more_leave_the_backups(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        name = await reading.mind.backups.back_up()
+        await ask(reading.mind, protocol.RemoveDocument(1, NAME, "d1"), protocol.Documents)
+        await reading.life.clock.advance(3600)
+        await reading.mind.backups.back_up()
+        assert len(list((home.backups / "originals").iterdir())) == 1
+        (home.backups / name).unlink()
+        await reading.life.clock.advance(3600)
+        await reading.mind.backups.back_up()
+        assert list((home.backups / "originals").iterdir()) == []

@@ -98,7 +98,7 @@ async def test_a_copy_made_after_the_clock_was_set_back_is_newer_than_those_befo
     """The copy that `place` has is of NOW; then the clock is set back by a day, and one is made that has all."""
     clock = HandClock(NOW - 86_400)
     database = await open_database(place / "memory.db", place / "backups")
-    name, _ = await write_backup(database, place / "backups", load_settings(None).storage, clock)
+    name, _ = await write_backup(database, place / "backups", place / "originals", load_settings(None).storage, clock)
     await database.aclose()
     newest, before = find_backups(place / "backups")
     assert newest.name == name
@@ -123,9 +123,9 @@ async def test_where_the_clock_was_set_back_and_no_copy_made_since_it_says_so(pl
 async def test_a_copy_whose_name_comes_again_has_its_own_time(place: Path) -> None:
     settings, clock = load_settings(None).storage, HandClock(NOW - 3600)
     database = await open_database(place / "memory.db", place / "backups")
-    await write_backup(database, place / "backups", settings, clock)
+    await write_backup(database, place / "backups", place / "originals", settings, clock)
     clock.step_wall(3600)
-    name, _ = await write_backup(database, place / "backups", settings, clock)
+    name, _ = await write_backup(database, place / "backups", place / "originals", settings, clock)
     await database.aclose()
     newest = find_backups(place / "backups")[0]
     assert (newest.name, newest.made_at) == (name, NOW)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @click.option("--all-about", "about", default="", help="Everything that names this person, place or thing.")
 @click.option("--since", default="", help='What happened since then: 2025-03-04, "last spring", 3h.')
 @click.option("--until", default="", help="What happened until then, including that day.")
+@click.option("--document", "document", default="", help="A document of --project, with --erase.")
+@click.option("--project", "project", default="", help="Whose document it is.")
 @click.option("--dry-run", is_flag=True, help="Show what would be forgotten, and change nothing.")
 @click.option(
     "--erase", is_flag=True, help="Erase it for good, with everything derived from it. This cannot be undone."
@@ -46,6 +48,8 @@ def command(
     about: str,
     since: str,
     until: str,
+    document: str,
+    project: str,
     dry_run: bool,
     erase: bool,
     bring_back: bool,
@@ -69,7 +73,10 @@ def command(
 
     if as_json and not (yes or dry_run or bring_back):
         raise UsageError("--json cannot ask for confirmation.", advice="Add --dry-run or --yes.")
-    request = protocol.Forget(1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back)
+    request = protocol.Forget(
+        1, id, matching, about, since, until, dry_run=True, erase=erase, bring_back=bring_back,
+        document=document or msgspec.UNSET, project=project or msgspec.UNSET,
+    )  # fmt: skip
     if bring_back or dry_run or not yes:
         plan = _request_forgetting(request, as_json=as_json)
         if not as_json:

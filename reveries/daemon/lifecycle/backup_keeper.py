@@ -11,14 +11,18 @@ from reveries.db.backups import (
     VerificationResult,
     correct_future_dates,
     describe_restore,
+    find_backups,
     read_last_restore,
+    read_originals,
     remove_corrected_date,
     remove_expired,
     require_room,
 )
 from reveries.db.database import Database
+from reveries.db.driver import dbapi
 from reveries.db.integrity.write_ahead_log import log_bytes
 from reveries.errors import StorageError
+from reveries.knowledge.originals import BACKUP_FOLDER, drop_unneeded, link_originals
 from reveries.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ _RESTORING_SHOWN_SECONDS = 7 * 86400.0
 async def write_backup(
     database: Database,
     folder: Path,
+    originals: Path,
     settings: StorageSettings,
     clock: Clock,
     progress: ProgressCallback = ignore_progress,
@@ -47,9 +52,37 @@ async def write_backup(
         await asyncio.to_thread(require_room, folder, coming, settings.rest_below_free_megabytes * MEGABYTE)
         name = backup_name(now)
         await asyncio.to_thread(remove_corrected_date, folder / name)
+        await _keep_originals(database, folder, originals)
         looked = await database.backup_to(folder / name, progress)
         await asyncio.to_thread(remove_expired, folder, now, share)
+        await asyncio.to_thread(drop_unneeded_copies, folder)
         return name, looked
+
+
+async def _keep_originals(database: Database, folder: Path, originals: Path) -> None:
+    """Have the files of documents beside the backups, before a backup names them. Raises StorageError."""
+    needed = {str(row["original"]) for row in await database.rows("documents.originals")}
+    try:
+        await asyncio.to_thread(link_originals, needed, originals, folder / BACKUP_FOLDER)
+    except OSError as error:
+        raise StorageError(
+            f"The files of documents cannot be kept beside the backups: {error.strerror or error}.",
+            advice="Free some space, then: reveries backup create",
+        ) from error
+
+
+def drop_unneeded_copies(folder: Path) -> int:
+    """Remove the files of documents that no backup in `folder` names any more; return how many. If a backup
+    cannot be read, none is removed. Raises OSError."""
+    if not (folder / BACKUP_FOLDER).is_dir():
+        return 0
+    needed = set[str]()
+    for backup in find_backups(folder):
+        try:
+            needed |= read_originals(folder / backup.name)
+        except dbapi.Error:
+            return 0
+    return drop_unneeded(needed, folder / BACKUP_FOLDER)
 
 
 class BackupKeeper:
@@ -69,7 +102,9 @@ class BackupKeeper:
         parts = self._parts
         folder, storage = parts.home.backups, parts.settings.storage
         try:
-            name, looked = await write_backup(parts.database, folder, storage, parts.clock, progress)
+            name, looked = await write_backup(
+                parts.database, folder, parts.home.originals, storage, parts.clock, progress
+            )
         except StorageError as error:
             self._health.note_failed_backup(str(error))
             raise

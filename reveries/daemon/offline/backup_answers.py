@@ -41,7 +41,9 @@ async def create_backup_offline(
     with hold_lock(home, home.database(settings)):
         database = await open_database(home.database(settings), home.backups)
         try:
-            name, looked = await write_backup(database, home.backups, settings.storage, clock, report_progress)
+            name, looked = await write_backup(
+                database, home.backups, home.originals, settings.storage, clock, report_progress
+            )
         finally:
             await database.aclose()
     return _backups_frame(0, home.backups, [_backup_entry(find_backup(home.backups, name), looked)])

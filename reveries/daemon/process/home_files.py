@@ -126,6 +126,8 @@ def _text_files(home: Home, database: Path) -> Iterator[Path]:
         with contextlib.suppress(OSError):
             if file.is_symlink() or not file.is_file() or file.is_relative_to(home.backups):
                 continue
+            if file.is_relative_to(home.originals):  # They go with the rows of their documents.
+                continue
             if file.name in memory or file.name.startswith(f"{database.name}.") or file.suffix in _WEIGHTS:
                 continue
             if file.stat().st_size <= _TEXT_BYTES:

@@ -253,3 +253,37 @@ DELETE FROM withdrawn_experiences WHERE experience_id IN (SELECT value FROM json
 -- name: archived
 SELECT episode_id AS id FROM dormancy_log
 WHERE id IN (SELECT max(id) FROM dormancy_log GROUP BY episode_id) AND became = 'dormant' AND reason = 'forgotten';
+
+-- name: documents
+SELECT id FROM documents
+
+-- name: document_names
+SELECT name FROM documents WHERE id = :id
+
+-- name: document_texts
+-- The pages of a document, with the texts of what it had before.
+SELECT text, EXISTS (
+    SELECT 1 FROM pointers JOIN citations ON citations.pointer_id = chunk_id WHERE page_id = pages.id
+) AS is_cited
+FROM pages WHERE document_id = :id
+UNION ALL
+SELECT content, EXISTS (SELECT 1 FROM citations WHERE citations.pointer_id = chunks.id)
+FROM chunks WHERE document_id = :id AND fell_because <> ''
+
+-- name: turns_citing
+SELECT DISTINCT turn_id FROM citations JOIN chunks ON chunks.id = pointer_id WHERE document_id = :id
+
+-- name: drop_chunks_of_documents
+-- With what was made of them.
+WITH RECURSIVE gone (id) AS (
+    SELECT id FROM chunks WHERE document_id IN (SELECT value FROM json_each(:ids))
+    UNION
+    SELECT made.id FROM gone, chunks AS made, json_each(made.rests_on) AS base WHERE base.value = gone.id
+)
+DELETE FROM chunks WHERE id IN (SELECT id FROM gone)
+
+-- name: drop_pages_of_documents
+DELETE FROM pages WHERE document_id IN (SELECT value FROM json_each(:ids))
+
+-- name: drop_documents
+DELETE FROM documents WHERE id IN (SELECT value FROM json_each(:ids))

@@ -130,6 +130,10 @@ class ErasureRunner:
         await self._run_statement("thoughts you asked for", "forget.drop_asked", ids=related.of("asked"))
         await self._run_statement("words of providers", "forget.empty_circuits", ids=related.of("circuits"))
         await self._run_statement("", "forget.drop_told_events", ids=related.of("told_events"))
+        documents = related.of("documents")
+        await self._run_statement("places in documents", "forget.drop_chunks_of_documents", ids=documents)
+        await self._run_statement("pages of documents", "forget.drop_pages_of_documents", ids=documents)
+        await self._run_statement("documents", "forget.drop_documents", ids=documents)
         erased = await erase_listed_rows(self._transaction, related.listed, self._matches)
         for table, rows in erased.items():
             self.counts.add(f"{table} of projects" if table != "projects" else "projects", rows)

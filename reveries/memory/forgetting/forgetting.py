@@ -25,6 +25,7 @@ from reveries.memory.forgetting.erasing import ErasedCounts, ErasureRunner
 from reveries.memory.forgetting.needles import Needle, TextMatcher
 from reveries.memory.forgetting.plan import ForgetPlan
 from reveries.memory.forgetting.selection import (
+    BY_DOCUMENT,
     BY_ID,
     BY_NAME,
     BY_TIME,
@@ -33,8 +34,10 @@ from reveries.memory.forgetting.selection import (
     ForgetItem,
     Rows,
     Selection,
+    decide_document,
     decide_repetition,
     decide_selection,
+    find_erased_documents,
     list_items,
     read_related_rows,
     read_rows,
@@ -257,8 +260,14 @@ class Forgetting:
         return (await self._store.database.scrub()).is_whole
 
     async def _decide(self, reader: Reader, selection: Selection) -> ForgetDecision:
-        decision = await asyncio.to_thread(decide_selection, await read_rows(reader), selection)
+        rows = await read_rows(reader)
+        if selection.chosen_by == BY_DOCUMENT:
+            decision = await decide_document(reader, rows, selection.text)
+        else:
+            decision = await asyncio.to_thread(decide_selection, rows, selection)
         decision.related = await read_related_rows(reader, decision.plan, decision.needle)
+        if selection.chosen_by == BY_DOCUMENT:
+            decision.related.ids["documents"] = (selection.text,)
         return decision
 
     async def _decide_concurrently(self, decide: _Decide) -> Callable[[Reader], Awaitable[ForgetDecision]]:
@@ -295,10 +304,13 @@ class Forgetting:
         listed = [str(value) for rows in decision.related.listed.values() for row in rows for value in tuple(row)[1:]]
         if by in (BY_WORDS, BY_NAME) and isinstance(needle, Needle):
             spans |= {span for text in listed for span in needle.spans(text)}
-        tombstones = tombstones_for(self._key(), plan.ids, texts, spans)
+        ids = plan.ids.union(map(str, decision.related.of("documents")))
+        tombstones = tombstones_for(self._key(), ids, texts, spans)
         report.receipt_id, report.tombstones = receipt_id, len(tombstones)
         counts = {store: count for store, count in report.counts.gone.items() if count}
-        erasure = Erasure(report.receipt_id, report.at, by, self._key(), counts, tombstones)
+        # A document is recorded as what it is chosen by: its id.
+        recorded_by = BY_ID if by == BY_DOCUMENT else by
+        erasure = Erasure(report.receipt_id, report.at, recorded_by, self._key(), counts, tombstones)
         await put_erasure(transaction, erasure)
         return changes
 
@@ -400,6 +412,7 @@ class Forgetting:
         async def decide(reader: Reader) -> ForgetDecision:
             decision = await asyncio.to_thread(decide_repetition, await read_rows(reader), tombstones, until)
             decision.related = await read_related_rows(reader, decision.plan, decision.needle)
+            decision.related.ids["documents"] = await find_erased_documents(reader, tombstones)
             return decision
 
         log.warning("erase.repeated", erasures=len(unknown))

@@ -247,13 +247,18 @@ BY_ID: Final = "id"
 BY_WORDS: Final = "matching"
 BY_NAME: Final = "about"
 BY_TIME: Final = "time"
+BY_DOCUMENT: Final = "document"
 _SHORTEST_PREFIX = 4
 _SHORTEST_WORDS = 2
+_SHORTEST_FILE_NAME = 6
+_MOST_QUOTED_CHARS = 2_000_000
+"""Of a longer document only the pages that a reply cited are looked for in what was derived: every run of its words
+would take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The owner's selection: an id, words, a name, or a period (unix seconds)."""
+    """The owner's selection: an id, words, a name, a period (unix seconds), or a document of a project by its id."""
 
     chosen_by: str
     text: str = ""
@@ -287,6 +292,31 @@ def decide_selection(rows: Rows, selection: Selection) -> ForgetDecision:
     needle = build_trace_needle(rows, cascade(chosen, rows.relations))
     chosen |= select_matching(rows, needle)
     return ForgetDecision(rows, cascade(chosen, rows.relations), needle)
+
+
+async def decide_document(source: Reader, rows: Rows, document_id: str) -> ForgetDecision:
+    """Decide what erasing a document erases: the turns that cite it, and whatever quotes it or names its file. Raises
+    NotFoundError."""
+    named = {"id": document_id}
+    texts, size = list[str](), 0
+    for row in await source.rows("forget.document_texts", named):
+        size += len(row["text"])
+        if size > _MOST_QUOTED_CHARS and not row["is_cited"]:
+            continue
+        texts.append(str(row["text"]))
+    names = [str(row["name"]) for row in await source.rows("forget.document_names", named)]
+    if not names:
+        raise NotFoundError("There is no such document.", advice="See: reveries document list")
+    words = tuple(name for name in names if len(name) >= _SHORTEST_FILE_NAME and "." in name)
+    citing = frozenset(str(row["turn_id"]) for row in await source.rows("forget.turns_citing", named))
+    needle = await asyncio.to_thread(lambda: Needle(words=words, quotes=quote_runs(texts)))
+    chosen = ChosenRows(turns=citing) | await asyncio.to_thread(select_matching, rows, needle)
+    return ForgetDecision(rows, cascade(chosen, rows.relations), needle)
+
+
+async def find_erased_documents(source: Reader, tombstones: Tombstones) -> tuple[str, ...]:
+    """Return the ids of documents that were erased, and that an old copy brought back."""
+    return tuple(str(row["id"]) for row in await source.rows("forget.documents") if tombstones.has_id(str(row["id"])))
 
 
 def _select_id(rows: Rows, prefix: str) -> ChosenRows:

@@ -14,6 +14,7 @@ from reveries.daemon.mind import Mind
 from reveries.daemon.occupations.mind_tools import SERVER as MEMORY
 from reveries.daemon.occupations.mind_tools import MindTools
 from reveries.errors import NotFoundError, UsageError
+from reveries.projects.document_tools import DocumentTools
 from reveries.projects.facts_tools import FactsTools
 from reveries.projects.knowledge_tools import KnowledgeTools
 from reveries.projects.model import PROGRAM_PREFIX, Project
@@ -25,7 +26,7 @@ from reveries.tools.tool_group import ToolGroup
 
 PROGRAM_ROLE: Final = "program"
 _PROJECT_GROUPS: Final = (OrientationTools, WorkingTools, KnowledgeTools, FactsTools)
-TOOL_GROUPS: Final[tuple[type[ToolGroup], ...]] = (MindTools, *_PROJECT_GROUPS)
+TOOL_GROUPS: Final[tuple[type[ToolGroup], ...]] = (MindTools, *_PROJECT_GROUPS, DocumentTools)
 """All that programs are offered, in this order."""
 _MOST_ANSWER_BYTES: Final = 3 * 2**20
 """Size limit of an answer, so that it fits into a frame."""
@@ -45,7 +46,8 @@ class ProgramTools:
             clock=mind.clock,
             awake_since=mind.awake_since,
         )
-        groups = (memory, *(group(store) for group in _PROJECT_GROUPS))
+        documents = DocumentTools(store, mind.database)
+        groups = (memory, *(group(store) for group in _PROJECT_GROUPS), documents)
         self._tools = {tool.name: tool for group in groups for tool in group.tools()}
         self._registry = ToolRegistry(self._tools.values(), {PROGRAM_ROLE: frozenset(self._tools)})
 

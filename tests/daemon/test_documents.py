@@ -16,6 +16,7 @@ from reveries.daemon.mind import Mind
 from reveries.errors import DocumentError, NotFoundError
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
+from reveries.projects.document_tools import FoundPlace, PlaceOut
 from tests.client.test_looking_pages import text_of
 from tests.daemon.asking import ask
 from tests.daemon.mind_kit import NOON, Living, living
@@ -244,3 +245,33 @@ async def test_files_that_no_backup_has_any_more_leave_the_backups(home: Home, t
         await reading.life.clock.advance(3600)
         await reading.mind.backups.back_up()
         assert list((home.backups / "originals").iterdir()) == []
+
+
+async def call_tool(reading: Reading, tool: str, **given: object) -> dict[str, object]:
+    """Call a tool as a program that may only read does."""
+    arguments = msgspec.json.encode({"project_id": NAME, **given})
+    wanted = protocol.CallTool(1, "agent", tool, arguments)
+    answer = await ask(reading.mind, wanted, protocol.ToolAnswered)
+    decoded: dict[str, object] = msgspec.json.decode(answer.answer)
+    return decoded
+
+
+@pytest.mark.requirement("M-121")
+async def test_a_program_finds_a_place_opens_it_and_reads_its_page(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        found = await call_tool(reading, "search_knowledge", query="How much snow does the canopy carry?", limit=1)
+        [place] = msgspec.convert(found["places"], list[FoundPlace])
+        assert (place.place.short_id, found["not_in_documents"]) == ("d1.p1.b1", False)
+        for name in (place.place.pointer_id, "d1.p1.b1"):
+            opened = await call_tool(reading, "read_pointer", pointer_id=name)
+            assert msgspec.convert(opened["place"], PlaceOut) == place.place
+            assert msgspec.convert(opened["next"], PlaceOut).text == "The posts are of larch."
+        page = await call_tool(reading, "read_page", document="plans.pdf", page=2)
+        assert page["text"] == "Doors:\nDoor D12 opens outward."
+        missing = await call_tool(reading, "search_knowledge", query="Who was mayor of Lisbon?")
+        assert (missing["not_in_documents"], missing["looked_at"]) == (True, ["plans.pdf"])
+        for tool, given in (("read_pointer", {"pointer_id": "d9.p1.b1"}), ("read_page", {"document": "x", "page": 1})):
+            with pytest.raises(NotFoundError):
+                await call_tool(reading, tool, **given)

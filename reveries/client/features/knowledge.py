@@ -138,7 +138,8 @@ def draw_knowledge_command(name: str, svg: str | None, limit: int, as_json: bool
 @page_of(protocol.Chunks, "what its notes say")
 def know_page(answer: Chunks, *, with_why: bool = False) -> Page:
     """Render what the notes say, the answer from the work, then the knowledge, then the relations asked for."""
-    page = note_answers_rows(answer)
+    # Where a document says it, that the notes do not is no news.
+    page = [] if answer.places and answer.verdict == "not_said" else note_answers_rows(answer)
     page += places_rows(answer)
     page += paragraph(answer.message, indent=2) if answer.message else []
     if page and answer.verdict and answer.chunks:

@@ -122,6 +122,11 @@ async def test_every_tool_has_the_fields_of_the_specification_over_the_wire(livi
         assert (await ask("get_fact_conflicts", **project))["conflicts"] == []
         assert (await ask("get_proposals", **project))["proposals"] == []
 
+        assert (await ask("search_knowledge", **project, query="boards"))["places"] == []
+        for tool, given in (("read_pointer", {"pointer_id": "d1.p1.b1"}), ("read_page", {"document": "x", "page": 1})):
+            called.add(tool)
+            assert (await client.call_tool(tool, {**project, **given})).is_error
+
         await ask("remember", text="The boards lie behind the house.")
         recalled = await ask("recall", query="where are the boards?")
         assert "behind the house" in recalled["turns"][0]["text"]

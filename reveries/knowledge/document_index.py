@@ -25,6 +25,7 @@ MEANING: Final = 1.0
 """What the three lists of a page count, each in standard deviations over all pages."""
 OWN_SHARE: Final = 0.5
 """What a pointer's own words and meaning count against those of its page."""
+_COVERED: Final = 0.9
 _LEAST_ROWS: Final = 256
 
 
@@ -91,27 +92,31 @@ class DocumentIndex:
         self.remove([page.id for page in pages])
         for page in pages:
             context = terms_of(page.context)
-            row = self._pages.add([*context, *terms_of(page.text)])
+            row = len(self._page_ids)
+            of_pointers = [self._add_pointer(pointer, row, context) for pointer in page.pointers]
+            self._pages.add([*context, *_page_terms(page, of_pointers)])
             self._page_rows[page.id] = row
             self._page_ids.append(page.id)
             self._documents.append(page.document_id)
             self._numbers.append(page.number)
-            for pointer in page.pointers:
-                self._add_pointer(pointer, row, context)
         self._live_pages = _grown(self._live_pages, len(self._page_ids))
         self._live_pointers = _grown(self._live_pointers, len(self._pointer_ids))
 
-    def _add_pointer(self, pointer: IndexedPointer, page_row: int, context: Sequence[str]) -> None:
+    def _add_pointer(self, pointer: IndexedPointer, page_row: int, context: Sequence[str]) -> list[str]:
+        """Add a pointer; return the terms of its words."""
         if (earlier := self._pointer_rows.get(pointer.id)) is not None and earlier < len(self._live_pointers):
             self._live_pointers[earlier] = False
-        row = self._pointers.add([*context, *terms_of(pointer.title), *terms_of(pointer.text)])
+        terms = terms_of(pointer.text)
+        row = self._pointers.add([*context, *terms_of(pointer.title), *terms])
         self._pointer_rows[pointer.id] = row
         self._pointer_ids.append(pointer.id)
         self._page_of.append(page_row)
         if row >= len(self._vectors):
-            self._vectors = np.append(self._vectors, np.zeros_like(self._vectors), axis=0)
+            more = np.zeros((max(_LEAST_ROWS, len(self._vectors) // 4), self._vectors.shape[1]), np.float32)
+            self._vectors = np.append(self._vectors, more, axis=0)
         if pointer.vector is not None:
             self._vectors[row] = pointer.vector
+        return terms
 
     def remove(self, page_ids: Collection[str]) -> None:
         """Take out pages with their pointers."""
@@ -181,6 +186,14 @@ def spread_over_pages(ranked: Sequence[RankedPointer], count: int, most_of_page:
         if taken[pointer.page_id] <= most_of_page:
             spread.append(pointer)
     return spread[:count]
+
+
+def _page_terms(page: IndexedPage, of_pointers: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the terms of a page: those of its pointers where these cover it, because reading terms takes long."""
+    covered = sum(len(pointer.text) for pointer in page.pointers)
+    if covered >= _COVERED * len(page.text):
+        return [term for terms in of_pointers for term in terms]
+    return terms_of(page.text)
 
 
 def _best_of_page(values: Floats, page_of: NDArray[np.int32], live: NDArray[np.bool_], pages: int) -> Floats:

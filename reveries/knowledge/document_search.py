@@ -74,6 +74,10 @@ class DocumentSearch:
         self._drops += 1
         self._indexes.clear()
 
+    async def load(self, project_id: str) -> None:
+        """Build the index of a project before it is asked for: a thousand pages take a second or two."""
+        await self._index(project_id)
+
     async def find(
         self,
         project_id: str,

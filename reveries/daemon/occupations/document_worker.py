@@ -111,6 +111,9 @@ class DocumentWorker:
             )
             await steps.reset_broken_off()
             self._steps = steps
+            for project in await self._store.projects():
+                if project.state != "archived":
+                    await self._store.knowledge.places.load(project.id)
         return self._steps
 
     async def _bring_back_files(self) -> None:

@@ -1,5 +1,6 @@
 """The state of a running mind: all of its parts, by name. Their behaviour is in the parts and in `requests`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from reveries.daemon.lifecycle.backup_keeper import BackupKeeper
@@ -21,6 +22,7 @@ from reveries.daemon.talk.conversation_registry import ConversationRegistry
 from reveries.daemon.talk.project_wishes import ProjectWishes
 from reveries.memory.forgetting.forgetting import ForgetReport
 from reveries.monologue.loop import Monologue
+from reveries.projects.work_model import WorkModel
 
 
 @dataclass(kw_only=True)
@@ -44,6 +46,8 @@ class Mind(MindParts):
     documents: DocumentWorker
     occupations: OccupationLoop
     wishes: ProjectWishes
+    model_of: Callable[[str], WorkModel]
+    """The model that answers what the owner asks of a project, by the project's id."""
     awake_since: float
     erased_again: ForgetReport | None
     """What a restored backup had brought back and is erased again, while traces in files are still to be removed."""

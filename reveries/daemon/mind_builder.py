@@ -89,7 +89,8 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
     sleep = SleepControl(parts, monologue=monologue, activity=activity, room=room, watchdog=watchdog, events=events)
     store = ProjectStore(parts.database, parts.knowledge, parts.clock, parts.memory.new_id)
     wish_store = WishStore(parts.database, store, parts.clock, parts.memory.new_id)
-    wishes = ProjectWishes(store, wish_store, parts.clock, partial(_build_wish_model, parts))
+    model_of = partial(_build_asked_model, parts)
+    wishes = ProjectWishes(store, wish_store, parts.clock, model_of)
     host = MindAsHost(
         parts,
         conversations=conversations,
@@ -126,6 +127,7 @@ def build_mind(parts: MindParts, guards: Guards, chance: random.Random) -> Mind:
             activity=activity, sleep=sleep, permission=permission, sources=[worker, documents], clock=parts.clock
         ),
         wishes=wishes,
+        model_of=model_of,
         awake_since=parts.clock.now(),
         erased_again=parts.memory.forgetting.repeated_erasure,
     )
@@ -195,8 +197,8 @@ def _build_conversation(parts: MindParts, host: ConversationHost, guards: Guards
     return Conversation(turns, danger=guards.danger)
 
 
-def _build_wish_model(parts: MindParts, project_id: str) -> WorkModel:
-    """Return what chooses what the owner's words want of a project: the model of work, watched and paid for as that."""
+def _build_asked_model(parts: MindParts, project_id: str) -> WorkModel:
+    """Return what reads the owner's words about a project: the model of work, watched and paid for as that."""
 
     async def record_trip(verdict: Verdict, so_far: str) -> None:
         await parts.journal.record_trip("conversation", verdict, so_far, "the choice was cut and not used")

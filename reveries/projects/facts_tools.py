@@ -75,7 +75,8 @@ class NoteAnswerOut(ValueLine, frozen=True):
 
 
 class NoteAnswersOut(msgspec.Struct, frozen=True):
-    """`verdict`: said, open (a note leaves it open: the first of `answers`), or not_said."""
+    """`verdict`: said, open (a note leaves it open: the first of `answers`), unsure (no line surely says it: `answers`
+    come nearest), or not_said."""
 
     project: str
     verdict: str
@@ -110,16 +111,14 @@ class FactsTools(ToolGroup):
         project = await self.store.find(given.project_id)
         today = self._today
         facts = [
-            fact
-            for fact in (await self.store.read_facts(project.id)).facts
-            if fact.kind.is_listed and given.kind in (None, fact.kind.value)
+            fact for fact in (await self.store.read_facts(project.id)).facts if given.kind in (None, fact.kind.value)
         ]
         if given.ahead:
             ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
             facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))
         return FactsOut(project.name, [_fact_out(fact, today) for fact in facts])
 
-    @offer_tool("The lines of the notes that answer a question, or that they do not say it.")
+    @offer_tool("The lines of the notes that answer a question, or those that come nearest.")
     async def ask_notes(self, given: QuestionToNotes, _: ToolCaller) -> NoteAnswersOut:
         project = await self.store.find(given.project_id)
         project_facts = await self.store.read_facts(project.id)

@@ -1,8 +1,9 @@
-"""Answers questions from the notes of a project without a model: the line that says it, or that none does. Pure.
+"""Answers questions from the notes of a project without a model: the line that says it, or those that come nearest.
+Pure.
 
 A line answers if it, with what stands around it, has the words that carry the question, and a value of the kind that
 is asked for. What the notes leave open, called off or replaced is never the answer; an answer of the owner stands above
-any note.
+any note. Words show no more than that a line is near: where they do not suffice, the best lines are candidates.
 """
 
 import math
@@ -15,30 +16,34 @@ from typing import Final
 from reveries.knowledge.facts.note_lines import NoteLine, read_note_lines
 from reveries.knowledge.facts.questions import Extreme, NoteQuestion, read_question
 from reveries.knowledge.facts.replaced_values import says_changed
-from reveries.projects.answer_evidence import Candidate, Clue, NoteSearch
 from reveries.projects.document_texts import texts_of
 from reveries.projects.facts_view import ProjectFacts
+from reveries.projects.note_search import Candidate, NoteSearch
 from reveries.protocol import AnswerStanding, NoteAnswer
 
-_LEAST_CHANCE: Final = 0.5
-"""From which on the notes answer: what the best line says is likelier than all else, also that they do not say it."""
-_WHOLE_SHARE: Final = 0.8
-"""Of a question: lines that say so much of it speak of the same thing."""
-_NEAR_SCORE: Final = 1.5
-"""So much below the best: a line from here on may be the same thing, told again or anew."""
-_LEAST_OPEN_COVER: Final = 0.55
-"""Of a question: what a line has to say that leaves it open."""
+_LEAST_SURE: Final = 0.75
+"""Of a question: what a line says that is told as its answer. One that says less is a candidate."""
+_LEAST_OPEN: Final = 0.55
+"""Of a question: what a line says that leaves it open."""
+_NEAR_SCORE: Final = 0.75
+"""Of the best score: a line from here on may be the same thing, told again or anew."""
 _LEAST_RELATED: Final = 0.2
 _RELATED_SHARE: Final = 0.5
 """Of the best score: a line from here on belongs into a draft about the same."""
 _MOST_ANSWERS: Final = 5
+_MOST_SHOWN: Final = 3
+"""Candidates that somebody is shown; a model reads more."""
+_MOST_CANDIDATES: Final = 8
 
 
 class NoteVerdict(StrEnum):
     SAID = "said"
     OPEN = "open"
     """A note asks the same, or says that it is not known."""
+    UNSURE = "unsure"
+    """Some lines come near, and nothing tells whether one of them answers."""
     NOT_SAID = "not_said"
+    """No line has a word of it, or a model that read the nearest lines found the answer in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,9 @@ class NoteAnswers:
 
     verdict: NoteVerdict
     answers: tuple[NoteAnswer, ...] = ()
-    """For `OPEN` the line that leaves it open."""
+    """For `OPEN` first the line that leaves it open, then the nearest ones, as for `UNSURE`."""
+    model: str = ""
+    """The name of the model that read the lines; empty: rules alone."""
 
 
 def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -> NoteAnswers:
@@ -57,22 +64,37 @@ def answer_from_notes(project_facts: ProjectFacts, question: str, today: date) -
     if not asked.words or not lines:
         return NoteAnswers(NoteVerdict.NOT_SAID)
     search = NoteSearch(asked, lines, project_facts.facts, today)
-    candidates = [
-        best
-        for line in lines
-        if not _is_asked(project_facts, line)
-        and (best := max(search.find_candidates(line), key=lambda item: item.score, default=None)) is not None
-    ]
-    is_likely = _chance_of_best(candidates, project_facts) >= _LEAST_CHANCE
-    answers = _order(project_facts, asked, candidates) if is_likely else []
+    candidates = _rank(project_facts, search, lines)
+    is_sure = bool(candidates) and candidates[0].score >= _LEAST_SURE
+    answers = _order(project_facts, asked, candidates)[:_MOST_ANSWERS] if is_sure else []
+    nearest = answers or _describe(project_facts, candidates[:_MOST_SHOWN])
     if any(answer.standing is not AnswerStanding.CANCELLED for answer in answers):
-        return NoteAnswers(NoteVerdict.SAID, tuple(answers[:_MOST_ANSWERS]))
-    open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN_COVER]
+        return NoteAnswers(NoteVerdict.SAID, tuple(answers))
+    open_lines = [line for line in lines if search.is_open(line) and search.cover(line) >= _LEAST_OPEN]
     if open_lines:
-        best_line = max(open_lines, key=search.cover)
-        opened = _answer(project_facts, Candidate(best_line, None, {}), AnswerStanding.HOLDS)
-        return NoteAnswers(NoteVerdict.OPEN, (opened, *answers[:_MOST_ANSWERS]))
-    return NoteAnswers(NoteVerdict.NOT_SAID, tuple(answers[:_MOST_ANSWERS]))
+        best = max(open_lines, key=search.cover)
+        opened = _answer(project_facts, Candidate(best, None, search.cover(best), is_open=True), AnswerStanding.HOLDS)
+        return NoteAnswers(NoteVerdict.OPEN, (opened, *nearest))
+    if answers:
+        return NoteAnswers(NoteVerdict.SAID, tuple(answers))
+    return NoteAnswers(NoteVerdict.UNSURE if nearest else NoteVerdict.NOT_SAID, tuple(nearest))
+
+
+def find_candidates(project_facts: ProjectFacts, question: str, today: date) -> list[NoteAnswer]:
+    """Return the lines that come nearest to `question`, for a model that reads which of them answers; best first."""
+    asked = read_question(question)
+    lines = read_note_lines(texts_of(project_facts.documents.values()))
+    if not asked.words or not lines:
+        return []
+    search = NoteSearch(asked, lines, project_facts.facts, today)
+    return _describe(project_facts, _rank(project_facts, search, lines)[:_MOST_CANDIDATES])
+
+
+def _rank(project_facts: ProjectFacts, search: NoteSearch, lines: Sequence[NoteLine]) -> list[Candidate]:
+    """Return what may answer, the likeliest first."""
+    judged = (search.judge(line) for line in lines if not _is_asked(project_facts, line))
+    candidates = [item for item in judged if item is not None and not item.is_open]
+    return sorted(candidates, key=lambda item: (-item.score, item.line.document, item.line.number))
 
 
 def find_related_lines(project_facts: ProjectFacts, wish: str) -> list[NoteLine]:
@@ -94,33 +116,17 @@ def _is_asked(project_facts: ProjectFacts, line: NoteLine) -> bool:
     return document.is_answer and line.number < document.parts[0].first_line
 
 
-def _chance_of_best(candidates: Sequence[Candidate], project_facts: ProjectFacts) -> float:
-    """Return how likely it is that the best candidate answers, together with those that say the same or what it was
-    before: a softmax over all, and over that the notes do not say it."""
-    if not candidates:
-        return 0.0
-    best = max(candidates, key=lambda item: item.score)
-    agreeing = (item for item in candidates if item is best or _agree(item, best, project_facts))
-    return sum(math.exp(item.score) for item in agreeing) / (1.0 + sum(math.exp(item.score) for item in candidates))
-
-
-def _agree(a: Candidate, b: Candidate, project_facts: ProjectFacts) -> bool:
-    """Whether two candidates say the same, or speak of the same thing: two days, two prices, one changed since."""
-    is_same = a.fact is not None and b.fact is not None and (a.fact.value, a.fact.unit) == (b.fact.value, b.fact.unit)
-    are_about_it = min(a.clues[Clue.SAID], b.clues[Clue.SAID]) >= _WHOLE_SHARE
-    return is_same or are_about_it or _replaces(a, b, project_facts) or _replaces(b, a, project_facts)
-
-
 def _order(project_facts: ProjectFacts, question: NoteQuestion, candidates: Sequence[Candidate]) -> list[NoteAnswer]:
-    """Return the answers: what holds first, an answer of the owner above all."""
-    ordered = sorted(candidates, key=lambda item: (-item.score, item.line.document, item.line.number))
-    if not ordered:
-        return []
-    near = [item for item in ordered if item.score >= ordered[0].score - _NEAR_SCORE]
-    answers = [_answer(project_facts, item, _standing(item, near, project_facts)) for item in near]
+    """Return the answers of `candidates`, of which the first is the best: what holds first, an answer of the owner
+    above all."""
+    answers = _describe(project_facts, [item for item in candidates if item.score >= candidates[0].score * _NEAR_SCORE])
     if question.extreme is not None:
         answers = _extreme_first(answers, question.extreme)
     return sorted(answers, key=lambda answer: (answer.standing is not AnswerStanding.HOLDS, not answer.is_owner))
+
+
+def _describe(project_facts: ProjectFacts, candidates: Sequence[Candidate]) -> list[NoteAnswer]:
+    return [_answer(project_facts, item, _standing(item, candidates, project_facts)) for item in candidates]
 
 
 def _extreme_first(answers: Sequence[NoteAnswer], extreme: Extreme) -> list[NoteAnswer]:
@@ -142,10 +148,8 @@ def _replaces(newer: Candidate, older: Candidate, project_facts: ProjectFacts) -
     a, b = newer.fact, older.fact
     if a is None or b is None or a.kind is not b.kind or a.value == b.value or a.written_on is None:
         return False
-    if (
-        project_facts.documents[newer.line.document].is_answer
-        and not project_facts.documents[older.line.document].is_answer
-    ):
+    documents = project_facts.documents
+    if documents[newer.line.document].is_answer and not documents[older.line.document].is_answer:
         return True
     if not says_changed(a):
         return False

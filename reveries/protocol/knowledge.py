@@ -41,15 +41,17 @@ class RelationEntry(msgspec.Struct, frozen=True):
 
 class Chunks(Answer, frozen=True):
     """`plan` is how the query was classified; `message` answers a question about the work itself. `verdict`, for a
-    question, is what the notes say to it, read by rules and not by a model: said, open (a note asks the same), or
-    not_said. `answers` are the lines, best first; for open the line that leaves it open is the first."""
+    question, is what the notes say to it: said, open (a note asks the same), unsure (some lines come near) or
+    not_said. `answers` are the lines, best first; for open the line that leaves it open is the first. `reader` is the
+    model that read the lines, empty if only rules did."""
 
     chunks: list[ChunkEntry]
     plan: str = ""
     message: str = ""
     relations: tuple[RelationEntry, ...] = ()
-    verdict: Literal["", "said", "open", "not_said"] = ""
+    verdict: Literal["", "said", "open", "unsure", "not_said"] = ""
     answers: tuple[NoteAnswer, ...] = ()
+    reader: str = ""
     places: tuple[PointerEntry, ...] = ()
     """Where something that fits stands in documents, best first."""
     looked_at: tuple[str, ...] = ()

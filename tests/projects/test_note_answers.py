@@ -1,4 +1,4 @@
-"""`project know`: the line of the notes that answers a question, and the word that none does."""
+"""`project know`: the line of the notes that answers a question, or those that come nearest."""
 
 import tomllib
 from datetime import date
@@ -36,7 +36,7 @@ def is_right(answers: NoteAnswers, asked: dict[str, str]) -> bool:
     if "file" not in asked:
         return answers.verdict is not NoteVerdict.SAID
     return (
-        answers.verdict is NoteVerdict.SAID
+        answers.verdict in (NoteVerdict.SAID, NoteVerdict.UNSURE)
         and answers.answers[0].document == asked["file"]
         and asked["says"] in first_line(answers)
     )
@@ -47,21 +47,24 @@ def judge_all(folder: dict[str, Any]) -> list[tuple[dict[str, str], bool]]:
     return [(item, is_right(answer_from_notes(found, item["q"], TODAY), item)) for item in folder["questions"]]
 
 
-def test_most_questions_are_answered_by_the_right_line_and_nine_in_ten_that_have_no_answer_are_refused() -> None:
-    judged = [pair for folder in _FOLDERS for pair in judge_all(folder)]
-    answered = [is_well for item, is_well in judged if "file" in item]
-    refused = [is_well for item, is_well in judged if "file" not in item]
-    wrong = [item["q"] for item, is_well in judged if not is_well]
-    assert sum(answered) >= 0.83 * len(answered), wrong
-    assert sum(refused) >= 0.9 * len(refused), wrong
-
-
-@pytest.mark.parametrize("folder", _FOLDERS[:4], ids=lambda folder: folder["name"])
-def test_questions_in_the_words_of_the_notes_are_answered_by_the_right_line_and_what_they_do_not_say_is_said_so(
+@pytest.mark.parametrize("folder", _FOLDERS, ids=lambda folder: folder["name"])
+def test_the_first_line_shown_is_the_right_one_and_nothing_is_told_as_the_answer_that_the_notes_do_not_say(
     folder: dict[str, Any],
 ) -> None:
     wrong = [item["q"] for item, is_well in judge_all(folder) if not is_well]
     assert len(wrong) <= len(folder["questions"]) // 10, wrong
+
+
+def test_what_only_comes_near_is_three_candidates_and_neither_an_answer_nor_a_denial() -> None:
+    notes = (
+        "The ferry to Oban costs 62 GBP.\n\nThe ferry leaves at 9:40.\n\nFerry tickets: 18 GBP each.\n\n"
+        "Ferry, dogs: 5 GBP each.\n\nThe hut is open.\n"
+    )
+    asked = ask("How much does the breakfast on the ferry cost?", trip_md=notes)
+    assert asked.verdict is NoteVerdict.UNSURE
+    assert len(asked.answers) == 3
+    assert all("erry" in item.text for item in asked.answers)
+    assert ask("How much does the piano tuner cost?", trip_md="The hut is open.\n").verdict is NoteVerdict.NOT_SAID
 
 
 def test_a_value_that_was_called_off_or_replaced_since_is_not_the_answer_but_is_shown_as_what_it_is() -> None:
@@ -118,6 +121,9 @@ def test_the_page_shows_value_place_and_day_or_that_the_notes_do_not_say_it() ->
     assert "900 EUR  flat.md:3, Sat 3 Oct 2026" in shown
     assert "The rent is 900 EUR a month." in shown
     assert "The notes do not say it." in text_of(know_page(Chunks(1, [], verdict="not_said")))
+    near = Chunks(1, [], verdict="unsure", answers=answer.answers)
+    assert "No line surely says it. The nearest:" in text_of(know_page(near))
+    assert "900 EUR  flat.md:3, Sat 3 Oct 2026" in text_of(know_page(near))
     asked = ask("Who carries the piano?", flat_md="Who carries the piano up?\n")
     assert asked.verdict is NoteVerdict.OPEN
     assert first_line(asked) == "Who carries the piano up?"

@@ -1,6 +1,6 @@
 """`reveries project know`, `chunks`, `relations` and `graph`: what a project knows, its relations and conflicts."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 _SHOWN_CHARS = 600
 _FOUND = 10
 _LISTED = 50
+_READING_SECONDS = 45.0
+"""A model may read the lines that come nearest: 30 s at most."""
 _BESIDE_ANSWERS = 3
 """Pieces of knowledge shown below lines that answer; all of them with --why."""
+_NOT_SURE: Final = {
+    "open": "The notes leave it open, as the first of these lines says:",
+    "unsure": "No line surely says it. The nearest:",
+    "not_said": "The notes do not say it.",
+}
+"""What is shown above the lines of a verdict; of what is said the lines stand alone."""
 _SETTLED = {
     "recency": "The later one is valid: it is newer.",
     "authority": "The earlier one is valid: its source is more reliable.",
@@ -56,7 +64,11 @@ def know_command(name: str, query: str, with_why: bool, as_of: "datetime | None"
 
     until = 0.0 if as_of is None else find_end_of_day(as_of)
     limit = _FOUND if query else _LISTED
-    answer = ask_mind(lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until), protocol.Chunks)
+    answer = ask_mind(
+        lambda new_id: protocol.AskChunks(new_id, name, query[:1000], limit, until),
+        protocol.Chunks,
+        seconds=_READING_SECONDS,
+    )
     print_answer(answer, as_json, lambda: know_page(answer, with_why=with_why))
 
 
@@ -174,26 +186,28 @@ def places_rows(answer: Chunks) -> Page:
 
 
 def note_answers_rows(answer: Chunks) -> Page:
-    """Render the lines that answer, what holds first; or say that none does. Nothing for what is no question."""
+    """Render the lines that answer, what holds first, or those that come nearest; or say that none does. Nothing for
+    what is no question."""
     if not answer.verdict:
         return []
-    if answer.verdict == "not_said":
-        return [line(Part("  The notes do not say it.", "warn"))]
-    page: Page = []
-    if answer.verdict == "open":
-        page = [line(Part("  The notes do not say it; they leave it open:", "warn"))]
-    return page + [row for place, item in enumerate(answer.answers) for row in _note_answer_rows(item, place)]
+    reader = Part(f"  read by {one_line(answer.reader)}", "dim") if answer.reader else Part("")
+    heading = _NOT_SURE.get(answer.verdict, "")
+    page = [line(Part(f"  {heading}", "warn"), reader)] if heading else []
+    is_said = answer.verdict == "said"
+    for place, item in enumerate(answer.answers):
+        page += _note_answer_rows(item, is_first=is_said and place == 0)
+    return page + ([line(reader)] if answer.reader and not heading else [])
 
 
-def _note_answer_rows(answer: "NoteAnswer", place: int) -> Page:
+def _note_answer_rows(answer: "NoteAnswer", *, is_first: bool) -> Page:
     owner = "  your answer" if answer.is_owner else ""
     standing = {"replaced": "  replaced since", "cancelled": "  called off"}.get(answer.standing, "")
     written = f", {describe_day(answer.written_on)}" if answer.written_on else ""
     source = Part(f"  {one_line(answer.document, 120)}:{answer.line}{written}", "dim")
     value = f"{answer.value} {answer.unit}" if answer.unit else describe_day(answer.value)
-    style: Style = "accent" if place == 0 and not standing else ""
+    style: Style = "accent" if is_first and not standing else ""
     head = line(Part(f"  {value or '·'}", style), source, Part(owner, "accent"), Part(standing, "warn"))
-    return [head, *paragraph(answer.text, indent=6, style="" if place == 0 else "dim")]
+    return [head, *paragraph(answer.text, indent=6, style="" if is_first else "dim")]
 
 
 def chunks_page(chunks: list[ChunkEntry], *, with_why: bool = False) -> Page:

@@ -1,6 +1,5 @@
 """Requests about a project's knowledge: chunks, relations, contradictions."""
 
-import asyncio
 from datetime import date
 
 import msgspec
@@ -16,8 +15,8 @@ from reveries.knowledge.scoring import persistence, strength
 from reveries.knowledge.search import QueryAnswer
 from reveries.projects.conflicts import settle_by_owner
 from reveries.projects.model import AgentState, Project, TaskStatus
-from reveries.projects.note_answers import NoteAnswers, answer_from_notes
-from reveries.projects.store import ProjectStore
+from reveries.projects.note_answers import NoteAnswers
+from reveries.projects.note_reading import read_answer
 from reveries.projects.wake import read_state
 from reveries.safe_text import one_line, plain
 
@@ -50,7 +49,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
     if answered.plan.type is QueryType.OPERATIONAL:
         is_past = 0.0 < request.until < now
         message = _NOT_KEPT if is_past else describe_work(await read_state(store, project.id))
-    notes = await _answer_from_notes(store, project, request, answered)
+    notes = await _answer_from_notes(call, project, request, answered)
     places, looked_at = await _find_places(call, project, request)
     titles = {match.chunk.id: match.chunk for match in answered.found}
     central = await store.knowledge.search.centralities(project.id, titles)
@@ -67,6 +66,7 @@ async def list_project_chunks(call: Call, request: protocol.AskChunks) -> protoc
         answers=tuple(note_answer_entry(answer) for answer in notes.answers) if notes is not None else (),
         places=tuple(places),
         looked_at=tuple(looked_at),
+        reader=notes.model if notes is not None else "",
     )
 
 
@@ -86,15 +86,16 @@ async def _find_places(
 
 
 async def _answer_from_notes(
-    store: ProjectStore, project: Project, request: protocol.AskChunks, answered: QueryAnswer
+    call: Call, project: Project, request: protocol.AskChunks, answered: QueryAnswer
 ) -> NoteAnswers | None:
     """Return what the notes say to a question about them as they are now; None for one about the work or about
     relations, and for words that ask nothing."""
     is_about_notes = answered.plan.type not in (QueryType.OPERATIONAL, QueryType.CONNECTION)
     if request.until or not is_about_notes or not is_question(request.query):
         return None
-    facts = await store.read_facts(project.id)
-    return await asyncio.to_thread(answer_from_notes, facts, request.query, date.fromtimestamp(store.now))
+    store = call.mind.projects.store
+    facts, today = await store.read_facts(project.id), date.fromtimestamp(store.now)
+    return await read_answer(call.mind.model_of(project.id), facts, request.query, today)
 
 
 def note_answer_entry(answer: protocol.NoteAnswer) -> protocol.NoteAnswer:

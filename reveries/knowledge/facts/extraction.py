@@ -8,7 +8,6 @@ from datetime import date
 from typing import Final
 
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
-from reveries.knowledge.facts.counts import find_counts
 from reveries.knowledge.facts.day_patterns import MONTH_ALONE, MONTH_AND_YEAR
 from reveries.knowledge.facts.days import (
     DateOrder,
@@ -20,12 +19,12 @@ from reveries.knowledge.facts.days import (
     is_start,
 )
 from reveries.knowledge.facts.lines import Line, read_lines
-from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind, Quantity
+from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind
 from reveries.knowledge.facts.numbers import writes_decimal_comma
 from reveries.knowledge.facts.open_ends import find_open_ends
 from reveries.knowledge.facts.quantities import QuantityMention, find_quantities, main_currency, mask
 from reveries.knowledge.facts.tables import read_table_facts
-from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, language_of, pattern_of
+from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
 from reveries.knowledge.facts.worded_quantities import find_worded_quantities
 
 _CANCELLED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('cancelled'))}(?!\w)", re.IGNORECASE)
@@ -89,9 +88,7 @@ def extract_facts(document: str, text: str, default_day: date, *, currency: str 
     facts = list(read_table_facts(document, lines, order, is_comma_decimal, currency))
     in_tables = {fact.line for fact in facts}
     context = DayContext(_named_days(lines, order), dated=_dated_days(lines, order))
-    reading = _DocumentReading(
-        document, order, is_comma_decimal, currency, context, language_of(text), _headed_months(lines)
-    )
+    reading = _DocumentReading(document, order, is_comma_decimal, currency, context, _headed_months(lines))
     for block in _blocks(line for line in lines if line.number not in in_tables):
         facts += reading.read(block)
     facts += [
@@ -103,10 +100,7 @@ def extract_facts(document: str, text: str, default_day: date, *, currency: str 
         for fact in facts
         if fact.day and fact.day.bound is Bound.FROM and fact.written_on and fact.day.first > fact.written_on
     }
-    facts = [
-        replace(fact, starts_later=fact.line in later, is_dated=fact.written_on not in (None, default_day))
-        for fact in facts
-    ]
+    facts = [replace(fact, starts_later=True) if fact.line in later else fact for fact in facts]
     return sorted(_without_repetitions(facts), key=lambda fact: (fact.line, fact.start))
 
 
@@ -153,7 +147,6 @@ class _DocumentReading:
     is_comma_decimal: bool | None
     currency: str
     context: DayContext
-    language: str
     months: Mapping[int, Sequence[date]]
     """Line -> the months that its heading may mean."""
     recent: date | None = None
@@ -183,12 +176,9 @@ class _DocumentReading:
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
         text = mask(undated, [(time.start, time.end) for time in times])
-        quantities = find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency)
-        yield from self._quantity_facts(block, quantities)
-        text = mask(text, [(mention.start, mention.end) for mention in quantities])
-        for count in find_counts(text, self.language):
-            fact = _fact_at(self.document, block, FactKind.COUNT, count.start, count.end)
-            yield replace(fact, quantity=Quantity(count.number, "", "count"))
+        yield from self._quantity_facts(
+            block, find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency)
+        )
 
     def _quantity_facts(self, block: _Block, mentions: Sequence[QuantityMention]) -> Iterator[Fact]:
         for mention in mentions:

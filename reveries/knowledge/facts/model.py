@@ -14,15 +14,6 @@ class FactKind(StrEnum):
     AMOUNT = "amount"
     MEASURE = "measure"
     OPEN = "open"
-    COUNT = "count"
-    """A number of things: "34 singers"."""
-    PERSON = "person"
-    """Who does something: "Ida brings the ladder"."""
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether it is a fact by itself; the others only tell where two notes do not go together."""
-        return self in (FactKind.DATE, FactKind.AMOUNT, FactKind.MEASURE, FactKind.OPEN)
 
 
 class Bound(StrEnum):
@@ -74,7 +65,7 @@ class Quantity:
     unit: str
     """A code of ISO 4217 for a sum of money; else as in `vocabulary.toml`."""
     dimension: str
-    """`money`, `count`, or what the unit measures: two quantities of one dimension can be compared."""
+    """`money`, or what the unit measures: two quantities of one dimension can be compared."""
 
     @property
     def base(self) -> float:
@@ -98,12 +89,8 @@ class Fact:
     day: Day | None = None
     quantity: Quantity | None = None
     time: str = ""
-    person: str = ""
-    """The name, in small letters."""
     written_on: date | None = None
     """When the line was written, as far as the document says so."""
-    is_dated: bool = False
-    """Whether the document itself says when it was written."""
     starts_later: bool = False
     """Whether its line names a day from which on it holds, after the day of writing."""
 
@@ -114,7 +101,7 @@ class Fact:
             return self.day.value
         if self.quantity is not None:
             return f"{self.quantity.number:.10g}"
-        return self.time or self.person
+        return self.time
 
     @property
     def unit(self) -> str | None:

@@ -10,20 +10,12 @@ from typing import Final
 from reveries.index.terms import words_of
 from reveries.knowledge.facts.lines import CHAT_STAMP
 from reveries.knowledge.facts.questions import ANAPHORA, PEOPLE, TITLES
-from reveries.knowledge.facts.subjects import is_listed
+from reveries.knowledge.facts.subjects import concepts_of, fold
 from reveries.knowledge.facts.vocabulary import VOCABULARY
 
 _GERMAN: Final = frozenset(VOCABULARY.languages["de"]["stop"])
 _FULL_LINE_CHARS: Final = 55
 """A line that was broken to fit is at least so long: its sentence may go on in the next."""
-_BLOCK_LINES: Final = 3
-"""On either side, that are taken to speak of the same."""
-_ANSWER_LINES: Final = 3
-"""Behind a message that asks, within which it is answered."""
-_UNMARKED_LEVEL: Final = 7
-"""Of a heading that no mark gives one: below all others."""
-_SENTENCE_END: Final = re.compile(r"(?<=[^\W\d]{3})[.!?;]\s+|(?<=\d\D)[.!?;]\s+(?=[^\W\d_a-zß-öø-ÿ])")
-"""Not behind the number of a day or a shortened title."""
 _BEFORE_CHARS: Final = 60
 """Before a word: what tells whether it is a name, also in a line of a whole book."""
 _FIRST_LINES: Final = 4
@@ -56,12 +48,9 @@ class NoteLine:
     """Where its words begin, behind the stamp of a chat message."""
     words: Set[str]
     heading: Set[str]
-    """Of the headings above it, of the head of its table, and of the question that it answers."""
-    block: Set[str]
-    """Of the lines around it without a blank between; of the messages before it in a chat."""
+    """Of the headings above it, and of the question that it answers."""
     nearby: Set[str]
-    """Of the lines that its sentence goes on in, and of the line before, where it speaks of the same; in a chat of the
-    messages before it that ask."""
+    """Of the lines that its sentence goes on in, and of the line before, where it speaks of the same."""
     title: Set[str]
     """Of the file's name, and of who wrote a chat message."""
     folder: Set[str]
@@ -76,62 +65,32 @@ def read_note_lines(texts: Mapping[str, str]) -> list[NoteLine]:
 
 def _lines_of(document: str, text: str) -> Iterator[NoteLine]:
     raws = text.splitlines()
-    rest = words_in(" ".join([raw for raw in raws if raw.strip()][:_FIRST_LINES]))
+    rest = _words(" ".join([raw for raw in raws if raw.strip()][:_FIRST_LINES]))
     path = PurePosixPath(document)
-    named, folders = words_in(path.stem), words_in(" ".join(path.parts[:-1]))
-    is_table = path.suffix in (".csv", ".tsv")
-    header = words_in(raws[0]) if is_table and raws else frozenset()
-    headings: dict[int, Set[str]] = {}
+    named, folders = _words(path.stem), _words(" ".join(path.parts[:-1]))
+    header = _words(raws[0]) if path.suffix in (".csv", ".tsv") and raws else frozenset()
+    heading: Set[str] = frozenset()
     for place, raw in enumerate(raws):
         if not raw.strip():
             continue
         stamp = CHAT_STAMP.match(raw)
         begin = stamp.end() if stamp else 0
-        if match := _HEADING.match(raw):
-            level = match.group().count("#") or _UNMARKED_LEVEL
-            headings = {other: words for other, words in headings.items() if other < level} | {level: words_in(raw)}
+        if _HEADING.match(raw):
+            heading = _words(raw)
         before = raws[place - 1] if place else ""
-        asked = words_in(before) if _ASKED.match(before) else frozenset()
-        is_row = is_table or raw.lstrip().startswith("|")
+        asked = _words(before) if _ASKED.match(before) else frozenset()
         yield NoteLine(
             document,
             place + 1,
             raw,
             begin,
-            words_in(raw[begin:]),
-            frozenset(asked | header | _table_head(raws, place)).union(*headings.values()),
-            frozenset() if is_row else words_in(" ".join(_block_of(raws, place, is_message=stamp is not None))),
-            words_in(" ".join(_asked_before(raws, place) if stamp else broken_lines(raws, place))),
-            named | words_in(raw[:begin]),
+            _words(raw[begin:]),
+            heading | asked | header,
+            frozenset() if stamp else _words(" ".join(broken_lines(raws, place))),
+            named | _words(raw[:begin]),
             folders,
             rest,
         )
-
-
-def _table_head(raws: Sequence[str], place: int) -> Set[str]:
-    """Return the words of the first row of the table that a line is a row of."""
-    first = place
-    while first and raws[first].lstrip().startswith("|") and raws[first - 1].lstrip().startswith("|"):
-        first -= 1
-    return words_in(raws[first]) if first < place else frozenset()
-
-
-def _asked_before(raws: Sequence[str], place: int) -> Iterator[str]:
-    """Yield the messages shortly before one that ask: it may answer them."""
-    for raw in raws[max(0, place - _ANSWER_LINES) : place]:
-        if raw.rstrip().endswith("?") and (stamp := CHAT_STAMP.match(raw)):
-            yield raw[stamp.end() :]
-
-
-def _block_of(raws: Sequence[str], place: int, *, is_message: bool) -> Iterator[str]:
-    """Yield the lines around a line up to the next blank one; of a chat, the messages before it."""
-    for step in (-1,) if is_message else (-1, 1):
-        other = place + step
-        for _ in range(_BLOCK_LINES):
-            if not (0 <= other < len(raws) and raws[other].strip()):
-                break
-            yield raws[other]
-            other += step
 
 
 def broken_lines(raws: Sequence[str], place: int) -> Iterator[str]:
@@ -149,18 +108,8 @@ def _goes_on(raw: str, following: str) -> bool:
     return bool(raw.strip()) and is_broken and begins_anew is None and not raw.rstrip().endswith((".", "!", "?", ":"))
 
 
-def words_in(text: str) -> frozenset[str]:
-    """Return the words of a text, those with an apostrophe in parts."""
+def _words(text: str) -> frozenset[str]:
     return frozenset(part for word in words_of(text) for part in re.split(r"['’]", word) if part)
-
-
-def split_sentences(line: NoteLine) -> list[tuple[int, int]]:
-    """Return where the sentences of a line begin and end."""
-    ends = [match.end() for match in _SENTENCE_END.finditer(line.raw, line.begin)]
-    begins = [line.begin, *ends]
-    return [
-        (start, end) for start, end in zip(begins, [*ends, len(line.raw)], strict=True) if line.raw[start:end].strip()
-    ]
 
 
 def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
@@ -170,10 +119,9 @@ def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
     german = {name for name, count in _count_german(lines).items() if count > 0}
     names: set[str] = set()
     common: set[str] = set()
-    speakers: set[str] = set()
     seen: set[str] = set()
     for line in lines:
-        speakers.update(re.findall(r"[^\W\d_]{2,}", line.raw[: line.begin].rpartition(" ")[2].casefold()))
+        names.update(re.findall(r"\w+", line.raw[: line.begin].rpartition(" ")[2].casefold()))
         for match in _NAME.finditer(line.raw, line.begin):
             word = match.group().removesuffix("'s").removesuffix("’s")
             before = line.raw[max(line.begin, match.start() - _BEFORE_CHARS) : match.start()]
@@ -191,7 +139,7 @@ def find_names(lines: Sequence[NoteLine]) -> frozenset[str]:
             ):
                 names.add(word.casefold())
             seen.add(word.casefold())
-    return frozenset(name for name in (names - common - TITLES) | speakers if len(name) > 1 and not name.isdigit())
+    return frozenset(name for name in names - common - TITLES if len(name) > 1 and not name.isdigit())
 
 
 def _count_german(lines: Sequence[NoteLine]) -> Counter[str]:
@@ -215,5 +163,5 @@ def _is_name_like(word: str) -> bool:
         or plain in VOCABULARY.weekdays
         or plain in VOCABULARY.stop_words
         or plain in PEOPLE
-        or is_listed(plain)
+        or concepts_of(fold(plain))
     )

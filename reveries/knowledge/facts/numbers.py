@@ -61,22 +61,19 @@ def writes_decimal_comma(text: str) -> bool | None:
     return None if commas == points else commas > points
 
 
-def read_number_words(text: str, language: str = "") -> tuple[float, int] | None:
-    """Return the number that the last words of `text` say, and where it begins; None if they say none. `language`: of
-    the words, where it is known: "to" is a number in Norwegian only."""
+def read_number_words(text: str) -> tuple[float, int] | None:
+    """Return the number that the last words of `text` say, and where it begins; None if they say none."""
     words = list(re.finditer(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*", text))
     for first in range(max(0, len(words) - _MOST_WORDS), len(words)):
         start = words[first].start()
         phrase = text[start:].strip()
         if not re.fullmatch(r"[^\W\d_]+(?:[-\s’']+[^\W\d_]+)*", phrase):
             continue
-        if language in ("", "nb") and (number := _read_norwegian(phrase.casefold())) is not None:
+        if (number := _read_norwegian(phrase.casefold())) is not None:
             return number, start
-        for code in _WORD_LANGUAGES:
-            if language not in ("", code):
-                continue
+        for language in _WORD_LANGUAGES:
             try:
-                return float(text2num(phrase.casefold(), code)), start
+                return float(text2num(phrase.casefold(), language)), start
             except (ValueError, KeyError, AttributeError):
                 continue
     return None

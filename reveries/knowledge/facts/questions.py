@@ -2,24 +2,20 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
 from typing import Any, Final
 
 from reveries.index.terms import words_of
-from reveries.knowledge.facts.subjects import concepts_of, fold, is_action
+from reveries.knowledge.facts.subjects import fold
 from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation
 
 
 class Asked(StrEnum):
     """The kind of value that answers a question."""
 
-    AGE = "age"
-    SPEED = "speed"
-    CODE = "code"
-    """A number by which something is called, or opened."""
     DEADLINE = "deadline"
     HOUR = "hour"
     DAY = "day"
@@ -31,8 +27,6 @@ class Asked(StrEnum):
     COLOUR = "colour"
     COUNT = "count"
     LENGTH = "length"
-    SPAN = "span"
-    """How long: a length or a duration."""
     EXTENT = "extent"
     """How big: a length, an area, a volume."""
     SIZE = "size"
@@ -55,8 +49,6 @@ class AskedWord:
     text: str
     is_noun: bool
     """Whether it names something, as far as its article or its capital shows: those have to be met."""
-    is_modifier: bool = False
-    """Whether it only tells more of the word that it stands beside: "cement" of a cement mixer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,28 +85,16 @@ _ARTICLES: Final[dict[str, frozenset[str]]] = {
     code: frozenset(map(fold, words)) for code, words in _RAW["articles"].items()
 }
 COLOURS: Final = re.compile(rf"(?<!\w){alternation(_RAW['values']['colours'])}(?!\w)", re.IGNORECASE)
-_HEAD_LAST: Final = ("en", "de", "nl", "nb")
-"""Languages in which a noun stands behind what tells more of it."""
 _MONTH_CHARS: Final = 4
 """Names of months up to so long are other words as well, where they have no capital."""
 TITLES: Final = frozenset(_RAW["values"]["titles"])
 ANAPHORA: Final = re.compile(rf"\W*{alternation(_RAW['values']['anaphora'])}(?!\w)", re.IGNORECASE)
 """Begins a sentence about what the one before it speaks of."""
-_PAST: Final = {
-    code: re.compile(rf"(?<!\w){alternation(words)}(?!\w)", re.IGNORECASE) for code, words in _RAW["past"].items()
-}
+_PAST: Final = re.compile(rf"(?<!\w){alternation(_RAW['values']['past'])}(?!\w)", re.IGNORECASE)
 PEOPLE: Final = frozenset(_RAW["values"]["people"])
-ROLES: Final = frozenset(number for word in _RAW["values"]["roles"] for number in concepts_of(word))
-"""Concepts of those whom a note calls by what they do."""
-_WHEN: Final = rf"\d|{alternation([*VOCABULARY.months, *VOCABULARY.weekdays])}(?!\w)"
-PLACED: Final = re.compile(rf"(?<!\w){alternation(_RAW['values']['placed'])}\s+(?!{_WHEN})\w", re.IGNORECASE)
-"""Something is said to be somewhere."""
-MAIL_HEADER: Final = re.compile(rf"^\W*{alternation(_RAW['values']['headers'])}\s*:", re.IGNORECASE)
-FIRST_PERSON: Final = frozenset(_RAW["values"]["first_person"])
 _MEASURED: Final = (Asked.LENGTH, Asked.MASS, Asked.DURATION, Asked.TEMPERATURE, Asked.VOLUME)
 DIMENSIONS: Final = {asked: frozenset({asked.value}) for asked in _MEASURED} | {
-    Asked.EXTENT: frozenset({"length", "area", "volume"}),
-    Asked.SPAN: frozenset({"length", "duration"}),
+    Asked.EXTENT: frozenset({"length", "area", "volume"})
 }
 """What a unit has to measure to answer."""
 
@@ -141,9 +121,9 @@ def read_question(question: str) -> NoteQuestion:
     }
     consumed |= {fold(word) for word in months}
     words = [word for word in _content_words(rest) if fold(word.text) not in consumed]
-    language = language_of(map(fold, words_of(question)))
-    is_past = _PAST[language].search(question) is not None
-    return NoteQuestion(asked, tuple(words), extreme, frozenset(months.values()), is_past=is_past)
+    return NoteQuestion(
+        asked, tuple(words), extreme, frozenset(months.values()), is_past=_PAST.search(question) is not None
+    )
 
 
 def is_question(text: str) -> bool:
@@ -164,33 +144,15 @@ def _content_words(text: str) -> list[AskedWord]:
         for part in re.split(r"['’]", word)
         if part
     ]
-    language = language_of(fold(part) for part, _ in parts)
-    kept = [len(part) > 1 and fold(part) not in LIGHT_WORDS[language] for part, _ in parts]
+    language = _language_of([fold(part) for part, _ in parts])
     found: dict[str, AskedWord] = {}
     for place, (part, is_capital) in enumerate(parts):
-        if kept[place]:
-            before = parts[place - 1][0] if place else ""
-            is_noun = is_capital or fold(before) in _ARTICLES[language] or _is_head(found.get(before), language)
-            is_modifier = _is_modifier([word for word, _ in parts], kept, place, language)
-            found[part] = AskedWord(part, is_noun or (part in found and found[part].is_noun), is_modifier)
+        if len(part) > 1 and fold(part) not in LIGHT_WORDS[language]:
+            is_noun = is_capital or (place > 0 and fold(parts[place - 1][0]) in _ARTICLES[language])
+            found[part] = AskedWord(part, is_noun or (part in found and found[part].is_noun))
     return list(found.values())
 
 
-def _is_head(before: AskedWord | None, language: str) -> bool:
-    """Whether a word is what the one before it tells more of."""
-    return before is not None and before.is_noun and before.is_modifier and language in _HEAD_LAST
-
-
-def _is_modifier(words: Sequence[str], kept: Sequence[bool], place: int, language: str) -> bool:
-    """Whether a word stands beside the one that it tells more of: before it in Germanic languages, behind it in others;
-    what is done stands for itself."""
-    if is_action(words[place]):
-        return False
-    head = place + 1 if language in _HEAD_LAST else place - 1
-    return 0 <= head < len(words) and kept[head] and not is_action(words[head])
-
-
-def language_of(words: Iterable[str]) -> str:
-    """Return the language whose light words are most of `words`, which are folded."""
-    counted = list(words)
-    return max(LIGHT_WORDS, key=lambda code: sum(word in LIGHT_WORDS[code] for word in counted))
+def _language_of(words: Sequence[str]) -> str:
+    """Return the language whose light words are most of `words`."""
+    return max(LIGHT_WORDS, key=lambda code: sum(word in LIGHT_WORDS[code] for word in words))

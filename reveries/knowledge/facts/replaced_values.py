@@ -38,13 +38,10 @@ def _replaced_of(pair: FactConflict) -> Fact | None:
     a, b = pair.a, pair.b
     if a.starts_later is not b.starts_later and a.day is None:
         return b if a.starts_later else a
-    for old, new in ((a, b), (b, a)):
-        if old.written_on is None or new.written_on is None or not says_changed(new):
-            continue
-        # That of a file without a day of its own tells only when it was saved.
-        if old.written_on < new.written_on or not (old.is_dated or says_changed(old)):
-            return old
-    return None
+    if a.written_on is None or b.written_on is None or a.written_on == b.written_on:
+        return None
+    old, new = (a, b) if a.written_on < b.written_on else (b, a)
+    return old if says_changed(new) else None
 
 
 def _is_replaced(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
@@ -56,7 +53,7 @@ def _is_replaced(pair: FactConflict, replaced: Mapping[int, str]) -> bool:
 
 
 def _is_of_series(pair: FactConflict, lines: ValueLines) -> bool:
-    return not pair.a.person and any(
+    return any(
         lines.get((own.document, other.kind, other.value, other.unit), frozenset()) - {own.line}
         for own, other in ((pair.a, pair.b), (pair.b, pair.a))
     )

@@ -17,16 +17,10 @@ from reveries.errors import ModelError
 from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.facts_view import ProjectFacts
-from reveries.projects.note_answers import (
-    AnswerStanding,
-    NoteAnswer,
-    NoteAnswers,
-    NoteVerdict,
-    answer_from_notes,
-    find_candidates,
-)
+from reveries.projects.note_answers import NoteAnswers, NoteVerdict, answer_from_notes, find_candidates
 from reveries.projects.work_model import WorkModel
 from reveries.prompts import prompt
+from reveries.protocol import AnswerStanding, NoteAnswer
 from reveries.safe_text import one_line
 from reveries.tools.results import fence
 

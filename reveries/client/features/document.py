@@ -60,9 +60,9 @@ def add_documents_command(paths: tuple[Path, ...], project: str, is_own: bool, i
     refused = list[str]()
     with progress_bar("adding", as_json=as_json) as report:
         for done, file in enumerate(files):
-            report(file.name, done, len(files))
-            make = partial(protocol.AddDocument, project=name, path=str(file.resolve()), is_own=is_own)
+            report(one_line(file.name, 80), done, len(files))
             try:
+                make = partial(protocol.AddDocument, project=name, path=_absolute_path(file), is_own=is_own)
                 added = ask_mind(make, protocol.DocumentAdded, seconds=None)
             except DocumentError as error:
                 refused.append(error.message)
@@ -80,6 +80,7 @@ def add_documents_command(paths: tuple[Path, ...], project: str, is_own: bool, i
         print_answer(answer, as_json)
     if refused:
         show([row for why in refused for row in paragraph(why, style="warn")], err=True)
+        raise click.exceptions.Exit(DocumentError.exit_code)
 
 
 @command.command("list")
@@ -172,6 +173,21 @@ def _only_project() -> str:
     from reveries.client.features.projects import only_project
 
     return only_project()
+
+
+def _absolute_path(file: Path) -> str:
+    """Return the path as a text. Raises DocumentError for a name that is none in UTF-8."""
+    from reveries.errors import DocumentError, DocumentFault
+
+    path = str(file.resolve())
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = path.encode(errors="replace").decode()
+        raise DocumentError(
+            f"The name of {shown} is in another encoding.", advice="Rename it.", fault=DocumentFault.MISSING
+        ) from error
+    return path
 
 
 def _files_of(paths: tuple[Path, ...]) -> Iterator[Path]:

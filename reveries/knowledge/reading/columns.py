@@ -14,6 +14,10 @@ _CROSSING_SHARE: Final = 0.3
 _FILLED_SHARE: Final = 0.55
 _PROSE_CHARACTERS: Final = 18
 _MOST_DEPTH: Final = 4
+_FEWEST_BESIDE: Final = 6
+_LEVEL: Final = 0.15
+"""Two lines whose feet differ by less than this share of the type stand at the same height."""
+_LEVEL_SHARE: Final = 0.6
 
 
 def split_columns(lines: list[Line], depth: int = 0) -> list[list[Line]]:
@@ -88,9 +92,29 @@ def _find_gaps(counts: list[int], most: float) -> list[tuple[int, int]]:
 
 
 def _divides_prose(lines: list[Line], gutter: float) -> bool:
+    """Running text on both sides, or on one, at other heights than the lines of a chart or table beside it."""
     left = [line for line in lines if line.right <= gutter + _BIN_POINTS]
     right = [line for line in lines if line.left >= gutter - _BIN_POINTS]
-    return _is_prose(left) and _is_prose(right)
+    if len(left) < _FEWEST_LINES or len(right) < _FEWEST_LINES:
+        return False
+    if _is_prose(left) and _is_prose(right):
+        return True
+    return _runs_beside(left, right) or _runs_beside(right, left)
+
+
+def _runs_beside(lines: list[Line], others: list[Line]) -> bool:
+    """Whether those of the lines that have others beside them are running text and no heads of rows."""
+    top, bottom = min(other.top for other in others), max(other.bottom for other in others)
+    beside = [line for line in lines if top - line.size < line.top and line.bottom < bottom + line.size]
+    if len(beside) < _FEWEST_BESIDE or not _is_prose(beside):
+        return False
+    return _share_of_rows(beside, others) < _LEVEL_SHARE
+
+
+def _share_of_rows(lines: list[Line], others: list[Line]) -> float:
+    """The share of lines that have one of the others at the same height, as the cells of a row do."""
+    level = sum(any(abs(line.bottom - other.bottom) < _LEVEL * line.size for other in others) for line in lines)
+    return level / len(lines)
 
 
 def _is_prose(lines: list[Line]) -> bool:

@@ -169,8 +169,9 @@ def _title_of(lead: Block | None, *, is_caption: bool) -> str:
         return ""
     if is_caption:
         return flatten(lead.text)
-    bold = [line.text for line in lead.lines if line.is_bold]
-    return flatten(" ".join(bold or [line.text for line in lead.lines if not line.text.startswith("(")]))
+    named = [line for line in lead.lines if not line.text.startswith("(") and not line.text.endswith(":")]
+    bold = [line.text for line in named if line.is_bold]
+    return flatten(" ".join(bold or [line.text for line in named]))
 
 
 def _is_caption_of(other: Block, block: Block) -> bool:

@@ -69,6 +69,20 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     assert all(pointer.boxes[0].box.width < 0.5 for pointer in read.pointers[1:])
 
 
+def test_running_text_beside_a_chart_is_not_read_into_its_rows() -> None:
+    numbers = [
+        word
+        for at in range(5)
+        for x, text in ((400, "65-69"), (480, "74"), (530, "65"))
+        for word in line(x, 103 + 17 * at, text)
+    ]
+    (read,) = cut(
+        page(lines(60, 100, *PROSE, *OTHER), numbers, lines(60, 400, *(f"{text} and so on" for text in PROSE)))
+    )
+    assert "\n".join(PROSE) in read.text
+    assert "65-69 | 74 | 65" in read.text
+
+
 def test_a_heading_names_what_follows_and_the_section_of_later_pages() -> None:
     first = page(line(60, 80, "2 Ground water", 16, bold=True), lines(60, 110, *PROSE))
     second = page(lines(60, 80, *OTHER), number=2)

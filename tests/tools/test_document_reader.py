@@ -1,6 +1,7 @@
 """Documents are read in a child: what comes out of it, and what it says of files that cannot be read."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -186,6 +187,38 @@ async def test_a_page_that_takes_too_long_is_given_up_and_said(tmp_path: Path) -
     reader = SandboxedDocumentReader(await asyncio.to_thread(find_sandbox), page_seconds=0.001)
     error = await fault_of(reader, put(tmp_path, "slow.pdf", make_text_pdf("Words.")))
     assert error.fault is DocumentFault.TOO_SLOW
+
+
+class CrashingSandbox(Sandbox):
+    """Starts a child whose library ends with page 4."""
+
+    def reading_command(self, document: Path, media_type: str) -> list[str]:
+        return [sys.executable, "-c", CRASHING_CHILD]
+
+
+CRASHING_CHILD = """
+import os, sys
+from reveries.knowledge.reading.layout import CutPage, PageKind, TextSource
+from reveries.tools.reading_child.wire import LENGTH, EndFrame, PageFrame, decode_request, pack
+(length,) = LENGTH.unpack(sys.stdin.buffer.read(LENGTH.size))
+request = decode_request(sys.stdin.buffer.read(length))
+for at in range(request.first_page, 7):
+    if at == 4 and at not in request.unreadable:
+        os._exit(11)
+    page = CutPage(at, "", "", PageKind.TEXT, 1.0, 1.0, 0, "words", TextSource.LAYER, "", (), ())
+    sys.stdout.buffer.write(pack(PageFrame(page)))
+    sys.stdout.buffer.flush()
+sys.stdout.buffer.write(pack(EndFrame()))
+sys.stdout.buffer.flush()
+"""
+
+
+async def test_a_page_that_ends_the_child_is_given_without_text_and_the_others_are_read(tmp_path: Path) -> None:
+    reader = SandboxedDocumentReader(CrashingSandbox())
+    pages = await read_all(reader, put(tmp_path, "six.pdf", make_text_pdf("Words.")))
+    assert [page.number for page in pages] == [1, 2, 3, 4, 5, 6]
+    assert [page.text_from for page in pages].count(TextSource.NONE) == 1
+    assert pages[3].reflection == "This page could not be read."
 
 
 async def test_an_interrupted_request_does_not_answer_the_next_one(

@@ -1,6 +1,6 @@
 """Damaged documents for long: each is read or refused, and what reads them neither ends nor hangs.
 
-    make soak PART=documents                  # or ARGS="--mutants 1000 --seed 5"
+    make soak PART=damaged_documents               # or ARGS="--mutants 1000 --seed 5"
 
 5,000 mutants of PDF, DOCX, XLSX, CSV, EML, HTML and Markdown files (tests/fuzz/documents.py), in processes of 250, each
 mutant with a limit of 20 s. One in fifty goes through the product's reader as well, with its sandbox. Ends with 1 if a

@@ -431,6 +431,18 @@ def no_sandbox(place: Place) -> None:
     place.patch(sandbox, "find_sandbox", lambda: Sandbox(why_not="There is no bubblewrap."))
 
 
+def document_without_its_file(place: Place) -> None:
+    def add(memory: "dbapi.Connection") -> None:
+        memory.execute("INSERT INTO projects (id, name, created_at) VALUES ('p1', 'Canopy', 0)")
+        memory.execute(
+            "INSERT INTO documents (id, project_id, origin, path, name, is_trusted, added_at, original)"
+            " VALUES ('x1', 'p1', 'added', '/plans.pdf', 'plans.pdf', 0, 0, ?)",
+            ("a" * 64,),
+        )
+
+    place.with_database(add)
+
+
 FAULTS: Final = faults_in(client_checkup) | faults_in(daemon_checkup)
 CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "home-too-deep": [too_deep],
@@ -499,6 +511,7 @@ CASES: Final[dict[str, list[Callable[[Place], object]]]] = {
     "database-damaged": [zeroed_page, flipped_pages, lambda place: place.write(place.database, "no database" * 99)],
     "database-newer": [schema(99)],
     "database-locked": [held],
+    "document-file-missing": [document_without_its_file],
     "not-storing": [lambda place: opened(place, refusal="What is new is not stored. Another program holds it.")],
     "database-pragma": [lambda place: place.patch(open_memory, "PRAGMAS", {"synchronous": 3})],
     "vectors-slow": [lambda place: opened(place, with_vector_search=False)],

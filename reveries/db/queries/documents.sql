@@ -31,3 +31,6 @@ UPDATE documents SET state = 'gone' WHERE id = :id
 
 -- name: originals
 SELECT DISTINCT original FROM documents WHERE original <> ''
+
+-- name: kept
+SELECT name, original FROM documents WHERE original <> '' ORDER BY added_at, rowid

@@ -1,8 +1,8 @@
 """In-memory index of the pages and pointers of a project's documents, and how they are ranked for a question. No I/O.
 
 A page is ranked by its words (BM25 of the page, to which the names of its document, section and label belong), by
-the best of its pointers by words, and by the best of its pointers by meaning. A pointer is ranked by its page and by
-its own words and meaning, so that of two pages that fit, the place that fits comes first.
+these names alone, by the best of its pointers by words, and by the best of its pointers by meaning. A pointer is
+ranked by its page and by its own words and meaning, so that of two pages that fit, the place that fits comes first.
 """
 
 from array import array
@@ -21,8 +21,10 @@ from reveries.llm.base import Vector, Vectors
 
 PAGE_WORDS: Final = 1.0
 POINTER_WORDS: Final = 0.5
+CONTEXT_WORDS: Final = 0.5
 MEANING: Final = 1.0
-"""What the three lists of a page count, each in standard deviations over all pages."""
+"""What the lists of a page count, each in standard deviations over all pages: its words, those of its best pointer,
+the names of its document, section and label, and the meaning of its best pointer. Even parts, chosen on no question."""
 OWN_SHARE: Final = 0.5
 """What a pointer's own words and meaning count against those of its page."""
 _COVERED: Final = 0.9
@@ -71,6 +73,7 @@ class DocumentIndex:
 
     def __init__(self, dimensions: int) -> None:
         self._pages = WordIndex()
+        self._contexts = WordIndex()
         self._pointers = WordIndex()
         self._page_ids: list[str] = []
         self._documents: list[str] = []
@@ -95,6 +98,7 @@ class DocumentIndex:
             row = len(self._page_ids)
             of_pointers = [self._add_pointer(pointer, row, context) for pointer in page.pointers]
             self._pages.add([*context, *_page_terms(page, of_pointers)])
+            self._contexts.add(list(dict.fromkeys(context)))
             self._page_rows[page.id] = row
             self._page_ids.append(page.id)
             self._documents.append(page.document_id)
@@ -145,10 +149,11 @@ class DocumentIndex:
             shown = shown & np.isin(np.asarray(self._documents, dtype=object), list(documents))
         page_of = np.asarray(self._page_of, np.int32)
         live = self._live_pointers & shown[page_of] if len(page_of) else self._live_pointers
-        if not live.any():
+        if count < 1 or not live.any():
             return []
         terms = terms_of(question)
-        pages = self._pages.score(terms, shown, _no_neighbours(len(shown)))
+        alone = _no_neighbours(len(shown))
+        pages, contexts = self._pages.score(terms, shown, alone), self._contexts.score(terms, shown, alone)
         pointers = self._pointers.score(terms, live, _no_neighbours(len(live)))
         cosines = np.where(live, self._vectors[: len(live)] @ cue, 0.0).astype(np.float32)
         best_words = _best_of_page(pointers.row, page_of, live, len(shown))
@@ -156,6 +161,7 @@ class DocumentIndex:
         page_scores = (
             PAGE_WORDS * z_scores(pages.row, shown)
             + POINTER_WORDS * z_scores(best_words, shown)
+            + CONTEXT_WORDS * z_scores(contexts.row, shown)
             + MEANING * z_scores(best_cosine, shown)
         )
         own = POINTER_WORDS * z_scores(pointers.row, live) + MEANING * z_scores(cosines, live)

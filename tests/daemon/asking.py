@@ -87,4 +87,4 @@ def _parts(talk: "Talk") -> dict[str, object]:
     conversations = ConversationRegistry()
     conversations.add(talk.conversation)
     parts = {"memory": talk.memory, "conversation": talk.conversation, "clock": talk.clock, "safe_because": ""}
-    return {**parts, "conversations": conversations}
+    return {**parts, "conversations": conversations, "database": talk.memory.conversations._store.database}

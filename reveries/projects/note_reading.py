@@ -1,6 +1,6 @@
 """A capable model reads which of the lines that come nearest answers a question to the notes: words alone do not tell.
 
-It chooses one of up to eight, or none, in one request: what comes out is a line of the notes, word for word. A small
+It chooses one of up to forty, or none, in one request: what comes out is a line of the notes, word for word. A small
 model is not asked: what it took for the answer was wrong as often as right (docs/benchmarks/projects.md).
 """
 

@@ -32,6 +32,8 @@ _OTHER_TENSE_FIT: Final = 0.7
 _MISSING_WEIGHT: Final = 0.7
 _VALUELESS_FIT: Final = 0.35
 """Of a line about the same that has no value of the kind asked for: it may say in words what the question asks."""
+_WORDLESS_SCORE: Final = 0.01
+"""Below that of any line that has a word of the question."""
 _WITHOUT_KIND: Final = (Asked.THING, Asked.PLACE)
 _CLAUSE: Final = re.compile(r"[.;!?]\s+|,\s+|\s[-–—]\s")
 
@@ -83,6 +85,11 @@ class NoteSearch:
         fact, fit = self._find_value(line)
         share = max(fit, _VALUELESS_FIT) * (_NEAR + (1 - _NEAR) * self._nearness(line, fact))
         return Candidate(line, fact, self.cover(line) * share, fact is None and self.is_open(line))
+
+    def judge_kind(self, line: NoteLine) -> Candidate | None:
+        """Return a line that has a value of the kind that is asked for, whatever its words; None if it has none."""
+        fact, fit = self._find_value(line)
+        return Candidate(line, fact, _WORDLESS_SCORE * fit, is_open=False) if fact is not None else None
 
     def names(self, line: NoteLine) -> bool:
         """Whether a line, its heading or its file has a word of the question."""

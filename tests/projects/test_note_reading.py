@@ -44,6 +44,12 @@ async def test_a_capable_model_chooses_one_of_the_nearest_lines_in_one_request_o
     assert (none.verdict, none.answers, none.model) == (NoteVerdict.NOT_SAID, (), MODEL)
 
 
+def test_a_model_reads_also_lines_that_share_no_word_but_have_a_value_of_the_kind() -> None:
+    notes = facts_of(a_md="The crossing to Oban: 62 GBP.\n\nNobody has paid yet.\n\nWe meet at 9:40.\n")
+    shown = find_candidates(notes, "What does the ferry cost?", TODAY)
+    assert [item.text for item in shown] == ["The crossing to Oban: 62 GBP."]
+
+
 def test_a_capable_model_can_name_nothing_but_a_listed_line() -> None:
     schema = schema_of(choice_type(("l1", "l2")))
     assert sorted(schema["properties"]["line"]["enum"]) == ["l1", "l2", "none"]  # type: ignore[index]

@@ -42,6 +42,7 @@ log = structlog.get_logger("tools")
 
 _PAGE_SECONDS: Final = 30.0
 """For one page, and for opening a file."""
+_SKIPPED_PAGE_SECONDS: Final = 1.0
 _RECOGNITION_SECONDS: Final = 120.0
 _END_SECONDS: Final = 10.0
 _MOST_UNREADABLE: Final = 3
@@ -82,9 +83,10 @@ class SandboxedDocumentReader:
         next_page = first_page
         while True:
             try:
-                async for page in self._read_on(path, media_type, next_page, unreadable):
-                    yield _without_text(page) if page.number in unreadable else page
-                    next_page = page.number + 1
+                async with contextlib.aclosing(self._read_on(path, media_type, next_page, unreadable)) as pages:
+                    async for page in pages:
+                        yield _without_text(page) if page.number in unreadable else page
+                        next_page = page.number + 1
                 return
             except DocumentError as error:
                 if error.fault not in (DocumentFault.CRASHED, DocumentFault.TOO_SLOW):
@@ -126,11 +128,13 @@ class SandboxedDocumentReader:
     ) -> AsyncGenerator[CutPage]:
         async with _Child.start(self._sandbox, path, media_type) as child:
             await child.send(ReadRequest(first_page, tuple(unreadable)))
-            # Pages before the first one are read again, and a table may go on: the first may take longer.
-            while not isinstance(frame := await child.receive(self._page_seconds), EndFrame):
+            # Pages before the first one are read again.
+            seconds = self._page_seconds + (first_page - 1) * _SKIPPED_PAGE_SECONDS
+            while not isinstance(frame := await child.receive(seconds), EndFrame):
                 if not isinstance(frame, PageFrame):
                     raise _crash(path)
                 yield frame.page
+                seconds = self._page_seconds
 
     async def _ask_kept(self, path: Path, media_type: str, request: Request, seconds: float) -> Frame:
         async with self._lock:
@@ -241,10 +245,10 @@ class _Child:
 
 def _version_of(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return (0, 0)
-    return (found.st_mtime_ns, found.st_size)
+    return (status.st_mtime_ns, status.st_size)
 
 
 def _check_readable(path: Path) -> Path:

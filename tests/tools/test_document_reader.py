@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from reveries.errors import DocumentError, DocumentFault
@@ -219,6 +220,15 @@ async def test_a_page_that_ends_the_child_is_given_without_text_and_the_others_a
     assert [page.number for page in pages] == [1, 2, 3, 4, 5, 6]
     assert [page.text_from for page in pages].count(TextSource.NONE) == 1
     assert pages[3].reflection == "This page could not be read."
+
+
+async def test_reading_that_is_broken_off_leaves_no_child(reader: SandboxedDocumentReader, tmp_path: Path) -> None:
+    path = put(tmp_path, "long.pdf", make_pdf([MadePage([(72, 100, 12, f"Page {at}.")]) for at in range(20)]))
+    pages = reader.read(path)
+    assert isinstance(pages, AsyncGenerator)
+    assert (await anext(pages)).number == 1
+    await pages.aclose()
+    assert not psutil.Process().children()
 
 
 async def test_an_interrupted_request_does_not_answer_the_next_one(

@@ -29,7 +29,7 @@ def find_pictures(page: PageContent) -> list[Rectangle]:
             [shape for shape in shapes if shape.area < 0.6 * page_area or fewest == 1], page, fewest
         )
     ]
-    found: list[Rectangle] = []
+    kept: list[Rectangle] = []
     for place in sorted(clusters, key=lambda place: -place.area):
         clipped = Rectangle(
             max(0.0, place.left), max(0.0, place.top), min(page.width, place.right), min(page.height, place.bottom)
@@ -38,9 +38,9 @@ def find_pictures(page: PageContent) -> list[Rectangle]:
             continue
         if clipped.width < _SHORTEST_SIDE_SHARE * page.width or clipped.height < _SHORTEST_SIDE_SHARE * page.height:
             continue
-        if not any(clipped.shared_area(other) > 0.5 * clipped.area for other in found):
-            found.append(clipped)
-    return found
+        if not any(clipped.shared_area(other) > 0.5 * clipped.area for other in kept):
+            kept.append(clipped)
+    return kept
 
 
 def _is_border(shape: Rectangle, page: PageContent) -> bool:

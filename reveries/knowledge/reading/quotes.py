@@ -28,12 +28,12 @@ def locate_quote(page: PageContent, quote: str) -> tuple[Box, ...]:
     if start < 0:
         return ()
     end, at = start + len(wanted), 0
-    found: dict[int, list[Word]] = {}
+    by_line: dict[int, list[Word]] = {}
     for (word, line), text in zip(words, folded, strict=True):
         if text and at < end and at + len(text) > start:
-            found.setdefault(line, []).append(word)
+            by_line.setdefault(line, []).append(word)
         at += len(text)
-    return tuple(_box(page, parts) for parts in found.values())
+    return tuple(_box(page, parts) for parts in by_line.values())
 
 
 def _box(page: PageContent, words: list[Word]) -> Box:

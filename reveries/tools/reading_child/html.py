@@ -61,7 +61,7 @@ def html_blocks(tree: LexborHTMLParser) -> Iterator[FlowBlock]:
 def _walk(root: Any) -> Iterator[FlowBlock]:
     """Blocks of an element; text between them is a paragraph."""
     loose: list[str] = []
-    for node, depth in _children(root, 0):
+    for node in _children(root):
         tag = node.tag
         is_block = tag in _BLOCKS or tag in _ITEMS or tag in ("table", "pre") or re.fullmatch(r"h[1-6]", tag or "")
         if not is_block:
@@ -78,16 +78,15 @@ def _walk(root: Any) -> Iterator[FlowBlock]:
             yield FlowBlock(PointerKind.PARAGRAPH, _flat(node.text(deep=True, separator="")), level=int(tag[1]))
         elif tag in _ITEMS and not _has_blocks(node):
             yield FlowBlock(PointerKind.LIST, f"• {_flat(node.text(deep=True, separator=''))}")
-        assert depth <= _MOST_DEPTH
     yield from _paragraph(loose)
 
 
-def _children(root: Any, depth: int) -> Iterator[tuple[Any, int]]:
+def _children(root: Any) -> Iterator[Any]:
     """All nodes below an element in document order, but not those within what is read whole."""
-    waiting = [(child, depth) for child in reversed(list(root.iter(include_text=True)))]
+    waiting = [(child, 0) for child in reversed(list(root.iter(include_text=True)))]
     while waiting:
         node, level = waiting.pop()
-        yield node, level
+        yield node
         tag = node.tag
         whole = tag in ("table", "pre", "-text") or re.fullmatch(r"h[1-6]", tag or "")
         if whole or (tag in _ITEMS and not _has_blocks(node)) or level >= _MOST_DEPTH:

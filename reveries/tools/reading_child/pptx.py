@@ -88,8 +88,8 @@ def _shapes(root: Element) -> Iterator[Element]:
 
 
 def _placeholder(shape: Element) -> str:
-    found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
-    return (found.get("type") or "body") if found is not None else ""
+    placeholder = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
+    return (placeholder.get("type") or "body") if placeholder is not None else ""
 
 
 def _text(shape: Element) -> str:

@@ -97,8 +97,8 @@ def _load_engine() -> Any:
 
 def _point_to_runtime() -> None:
     """Name the runtime's library, so that the whole of its Python package is not loaded to find it."""
-    found = importlib.util.find_spec("onnxruntime")
+    runtime = importlib.util.find_spec("onnxruntime")
     pattern = "libonnxruntime*.dylib" if sys.platform == "darwin" else "libonnxruntime.so*"
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    for folder in (runtime.submodule_search_locations or ()) if runtime else ():
         for library in sorted((Path(folder) / "capi").glob(pattern)):
             os.environ["ORT_DYLIB_PATH"] = str(library)

@@ -124,7 +124,7 @@ class NoteSearch:
                 return None, float(bool(is_counted) and _has_number(line, facts))
         fits = [(fact, fit) for fact in facts if (fit := self._fit(fact)) > 0.0]
         if fits:
-            return max(fits, key=lambda pair: (pair[1], self._nearness(line, pair[0])))
+            return max(fits, key=lambda pair: (not _is_cancelled(pair[0]), pair[1], self._nearness(line, pair[0])))
         return None, 0.8 if asked is Asked.LENGTH and _has_number(line, facts) else 0.0
 
     def _fit(self, fact: Fact) -> float:
@@ -175,6 +175,10 @@ def _is_within(day: Day, months: Set[int]) -> bool:
     """Whether a day, or some of a span, is in one of `months`."""
     count = (day.last.year - day.first.year) * 12 + day.last.month - day.first.month
     return any((day.first.month - 1 + offset) % 12 + 1 in months for offset in range(count + 1))
+
+
+def _is_cancelled(fact: Fact) -> bool:
+    return fact.day is not None and fact.day.is_cancelled
 
 
 def _fit_kind(fact: Fact, asked: Asked) -> float:

@@ -76,6 +76,8 @@ def test_a_value_that_was_called_off_or_replaced_since_is_not_the_answer_but_is_
     assert [(item.value, item.standing) for item in price.answers] == [
         ("210", AnswerStanding.HOLDS), ("180", AnswerStanding.REPLACED),
     ]  # fmt: skip
+    moved = ask("When is the rehearsal?", a_md="The rehearsal: not on 4 December 2026, now on 11 December 2026.\n")
+    assert [(item.value, item.standing) for item in moved.answers] == [("2026-12-11", AnswerStanding.HOLDS)]
     only = ask("When is the rehearsal?", b_md=notes["b_md"])
     assert [item.standing for item in only.answers] == [AnswerStanding.CANCELLED]
 

@@ -1,12 +1,12 @@
 """What is done between two tasks: new goal, fallen premises, questions, orientation, plan (V-77, V-90, V-92)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from reveries.config import ProjectSettings
 from reveries.db.database import Transaction
-from reveries.knowledge.model import Fall
+from reveries.knowledge.model import Chunk, Fall
 from reveries.llm.tier import Tier
 from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflict_judging import judge_doubtful
@@ -17,6 +17,7 @@ from reveries.projects.orientation import write_orientation
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation
+from reveries.projects.section_changes import compare_section, describe_lines, has_left_document
 from reveries.projects.store import ProjectStore
 from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
 from reveries.projects.wake import read_state
@@ -156,8 +157,14 @@ class BetweenTasks:
             if {CRITERIA_TAG, REACHED_TAG, CRITERION_TAG} & set(question.context_tags):
                 await self.store.questions.drop(transaction, question.id)
 
-    async def hold_fallen(self, state: AgentState, changed_files: Mapping[str, str] = MappingProxyType({})) -> Fallen:
-        """Hold and flag what rests on a fallen chunk or on a file that changed, and ask the owner how to go on."""
+    async def hold_fallen(
+        self,
+        state: AgentState,
+        changed_files: Mapping[str, str] = MappingProxyType({}),
+        changed_lines: Mapping[str, str] = MappingProxyType({}),
+    ) -> Fallen:
+        """Hold and flag what rests on a fallen chunk or on a file that changed, and ask the owner how to go on.
+        `changed_lines`: for the id of a task, what of its file changed, in words."""
         chunks = await self.store.knowledge.of_project(state.project.id)
         fallen = what_falls(chunks, state.tasks, state.orientation.content, changed_files=changed_files)
         titles = titles_of(chunks, state.tasks)
@@ -171,7 +178,11 @@ class BetweenTasks:
         criteria, decisions = _new_hits(state, fallen)
         if not new and not fresh and not criteria and not decisions:
             return fallen
-        reasons = {task.id: say_chain(chain[:-1], titles) for task, chain in new}
+        lines = {**_lines_by_chunk(chunks, {chain[0] for _, chain in new}), **changed_lines}
+        reasons = {
+            task.id: say_chain(chain[:-1], titles, next((lines[name] for name in chain if name in lines), ""))
+            for task, chain in new
+        }
         held_tasks = [task for task, _ in new]
         async with self.store.transaction() as transaction:
             for task in held_tasks:
@@ -225,6 +236,13 @@ class BetweenTasks:
 def _is_stopped(state: AgentState) -> bool:
     """Whether a success criterion is affected and the owner has not decided yet how to go on."""
     return any(CRITERION_TAG in question.context_tags for question in state.open_questions)
+
+
+def _lines_by_chunk(chunks: Sequence[Chunk], ids: Set[str]) -> dict[str, str]:
+    """Say by the ids of sections that left their documents which of their lines changed. Pure."""
+    left = [chunk for chunk in chunks if chunk.id in ids and has_left_document(chunk)]
+    said = {chunk.id: describe_lines(compare_section(chunk, chunks).lines) for chunk in left}
+    return {name: words for name, words in said.items() if words}
 
 
 def _new_hits(state: AgentState, fallen: Fallen) -> tuple[list[str], list[str]]:

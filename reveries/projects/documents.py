@@ -15,6 +15,7 @@ from reveries.knowledge.documents import (
 from reveries.knowledge.model import Chunk, Fall, NewChunk
 from reveries.projects.model import Project
 from reveries.projects.premise import last_version
+from reveries.projects.section_changes import compare_section
 from reveries.projects.sections import split_text
 from reveries.projects.store import ProjectStore
 from reveries.safe_text import one_line
@@ -45,7 +46,7 @@ class DocumentChange:
     gone: Sequence[Chunk]
     """The sections that stood, and that their documents have no more."""
     retired: int
-    """Number of those that fell: none that a new section had replaced already."""
+    """Number of those whose lines are gone: none that a new section had replaced already, or that only grew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,8 @@ def _find_gone(
 async def _retire_sections(
     store: ProjectStore, project: Project, gone: Sequence[Chunk], missing: Iterable[Document]
 ) -> int:
-    """Mark sections as fallen that left their document and that no newer one replaced meanwhile; return how many."""
+    """Mark sections as fallen that left their document and that no newer one replaced meanwhile. Return of how many the
+    lines are gone: not of those that only grew."""
     async with store.transaction() as transaction:
         now = {chunk.id: chunk for chunk in await store.knowledge.read(transaction, project.id)} if gone else {}
         fallen = [chunk for chunk in gone if chunk.id in now and now[chunk.id].stands]
@@ -198,7 +200,8 @@ async def _retire_sections(
             await store.knowledge.mark_fallen(transaction, project.id, chunk.id, Fall.LEFT_DOCUMENT, why)
         for document in missing:
             await mark_document_gone(transaction, document.id)
-    return len(fallen)
+        after = await store.knowledge.read(transaction, project.id) if fallen else []
+    return sum(not compare_section(chunk, after).has_only_grown for chunk in fallen)
 
 
 def _is_in_force(chunk: Chunk, chunks_by_id: Mapping[str, Chunk], gone: Collection[str]) -> bool:

@@ -12,7 +12,7 @@ from reveries.db.typed_rows import read_row
 from reveries.errors import NotFoundError
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import DraftMaker
-from reveries.projects.premise import last_version
+from reveries.projects.premise import is_unchanged, last_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def find_fallen(bases: Sequence[str], chunks: Mapping[str, Chunk]) -> str:
         chunk = chunks.get(base)
         if chunk is None:
             return "something that it was made from was erased"
-        if not chunk.stands:
+        if not is_unchanged(chunk, [*chunks.values()]):
             newer = last_version(base, chunks)
             how = f"replaced by “{newer.title}”" if newer is not None and newer.id != base else chunk.fell_because
             return f"“{chunk.title or chunk.content[:60]}” changed: {how or 'it no longer holds'}"

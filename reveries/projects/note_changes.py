@@ -16,17 +16,23 @@ _TEXT_CHARS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """A line of a note that says another value than before."""
+    """A line of a note that says another value than before, is gone, or came to a table."""
 
     document: str
     line: int
+    """Where it stands now; 0: it is gone."""
     old_text: str
+    """Empty: it is new."""
     new_text: str
+    """Empty: it is gone."""
 
     def describe(self) -> str:
         """Say it in a sentence."""
         old, new = one_line(self.old_text, _TEXT_CHARS), one_line(self.new_text, _TEXT_CHARS)
-        return f"{self.document}:{self.line}: “{old}” is now “{new}”"
+        if not self.new_text:
+            return f"{self.document}: “{old}” is gone"
+        what = f"“{old}” is now “{new}”" if self.old_text else f"“{new}” is new"
+        return f"{self.document}:{self.line}: {what}"
 
 
 def compare_facts(before: ProjectFacts, after: ProjectFacts) -> list[NoteChange]:

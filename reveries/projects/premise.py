@@ -4,12 +4,13 @@ A chunk falls when it is contradicted, replaced or erased. Chunks derived from i
 tasks that rest on it. A task that needs such a task rests on it as well.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from reveries.knowledge.model import Chunk
 from reveries.projects.model import Orientation, TaskStatus, WorkTask
+from reveries.projects.section_changes import has_only_grown
 from reveries.safe_text import one_line
 
 _TITLE_CHARS = 60
@@ -51,7 +52,7 @@ def what_falls(
     chains: dict[str, tuple[str, ...]] = {
         name: (name,)
         for name in sorted(named | by_id.keys())
-        if name in also_fallen or name not in by_id or not by_id[name].stands
+        if name in also_fallen or name not in by_id or not is_unchanged(by_id[name], chunks)
     }
     task_chains: dict[str, tuple[str, ...]] = {name: (f"{_FILE}{path}", name) for name, path in changed_files.items()}
     is_growing = True
@@ -80,39 +81,52 @@ def what_falls(
     )
 
 
+def is_unchanged(chunk: Chunk, chunks: Sequence[Chunk]) -> bool:
+    """Whether what rests on a chunk still can: it stands, or the section that it was only grew since."""
+    return chunk.stands or has_only_grown(chunk, chunks)
+
+
 def titles_of(chunks: Iterable[Chunk], tasks: Iterable[WorkTask]) -> dict[str, str]:
     """Return what chunks and tasks are called, by id; a chunk without a title by its first words."""
     named = {chunk.id: chunk.title or one_line(chunk.content, _TITLE_CHARS) for chunk in chunks}
     return named | {task.id: task.title for task in tasks}
 
 
-def say_chain(chain: Sequence[str], titles: Mapping[str, str]) -> str:
-    """Say why something no longer holds: the chain of what it rests on, the fallen chunk or changed file first."""
+def say_chain(chain: Sequence[str], titles: Mapping[str, str], changed_lines: str = "") -> str:
+    """Say why something no longer holds: the chain of what it rests on, the fallen chunk or changed file first, and
+    what of it changed where that is known."""
     is_file = chain[0].startswith(_FILE)
     first = chain[0].removeprefix(_FILE) if is_file else titles.get(chain[0], "something erased")
     names = [first, *(titles.get(name, "something erased") for name in chain[1:])]
-    return f"rests on {' > '.join(names)}, which {'changed' if is_file else 'fell'}"
+    return f"rests on {' > '.join(names)}, which {'changed' if is_file or changed_lines else 'fell'}" + (
+        f": {changed_lines}" if changed_lines else ""
+    )
 
 
-def find_changed_files(tasks: Sequence[WorkTask], digests: Mapping[str, str]) -> dict[str, str]:
+def find_changed_files(
+    tasks: Sequence[WorkTask],
+    digests: Mapping[str, str],
+    has_only_grown: Callable[[WorkTask, str], bool] = lambda task, path: False,
+) -> dict[str, str]:
     """Return, by the id of a finished task, a file that it was made from and that is another one now. `digests`: the
     hashes of the files as they are; one that is gone is not in it. A file that a later task made or found as it is now
-    changed by the work itself."""
+    changed by the work itself; one that `has_only_grown` since the task still says what it was made from."""
     changed: dict[str, str] = {}
     done = [finished for finished in tasks if finished.status is TaskStatus.DONE]
     for task in done:
         later = [other for other in done if (other.completed_at or 0.0) >= (task.completed_at or 0.0)]
         allowed = {(file.path, file.sha256) for other in later for file in other.files}
         for file in task.files:
-            if not file.is_made and (file.path, digests.get(file.path, "")) not in allowed:
-                changed.setdefault(task.id, file.path)
+            is_other = not file.is_made and (file.path, digests.get(file.path, "")) not in allowed
+            if is_other and task.id not in changed and not has_only_grown(task, file.path):
+                changed[task.id] = file.path
     return changed
 
 
 def standing_bases(bases: Iterable[str], chunks: Mapping[str, Chunk]) -> tuple[str, ...]:
     """Return the bases that still hold, each in its latest version."""
     versions = [last for base in bases if (last := last_version(base, chunks)) is not None]
-    return tuple(dict.fromkeys(version.id for version in versions if version.stands))
+    return tuple(dict.fromkeys(version.id for version in versions if is_unchanged(version, [*chunks.values()])))
 
 
 def last_version(chunk_id: str, chunks: Mapping[str, Chunk]) -> Chunk | None:

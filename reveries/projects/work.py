@@ -25,6 +25,7 @@ from reveries.projects.note_keeping import KeptOrder, keep_order
 from reveries.projects.premise import find_changed_files
 from reveries.projects.result_audit import audit_attempt, find_off_track, note_off_track, require_audit_budget
 from reveries.projects.results import TaskResults
+from reveries.projects.section_changes import NoteHistory, SectionChange, describe_lines
 from reveries.projects.server_tools import ServerTools
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import ResultStatus, SourcedSearch, TaskResult, Workplace, execute_freely
@@ -101,8 +102,21 @@ class ProjectWork:
         """Hold and flag what was made from files of the folder that are other ones now, or from what fell."""
         paths = {file.path for task in state.tasks for file in task.files if not file.is_made}
         digests = await digest_files_once(self.services.sandbox, access, sorted(paths)) if paths else None
-        changed = find_changed_files(state.tasks, digests) if digests is not None else {}
-        await self._due.hold_fallen(await read_state(self.store, state.project.id), changed)
+        if digests is None:
+            await self._due.hold_fallen(await read_state(self.store, state.project.id))
+            return
+        documents = await self.store.knowledge.documents(state.project.id)
+        chunks = await self.store.knowledge.of_project(state.project.id)
+        notes = NoteHistory({note.path: note for note in documents if note.is_note_at(paths)}, chunks)
+        tasks = {task.id: task for task in state.tasks}
+
+        def compare(task: WorkTask, path: str) -> SectionChange:
+            return notes.compare(task, path, digests.get(path, ""))
+
+        changed = find_changed_files(state.tasks, digests, lambda task, path: compare(task, path).has_only_grown)
+        lines = {name: describe_lines(compare(tasks[name], path).lines) for name, path in changed.items()}
+        known_lines = {name: words for name, words in lines.items() if words}
+        await self._due.hold_fallen(await read_state(self.store, state.project.id), changed, known_lines)
 
     async def _keep_order(self, project: Project, before: ProjectFacts) -> KeptOrder:
         kept = await keep_order(self.store, project, before)

@@ -17,6 +17,8 @@ from reveries.projects.wake_report import RestReason
 from reveries.safe_text import one_line, plain
 
 _LOG_LINES = 20
+_REASON_CHARS = 1000
+"""Of why a result is in doubt: which lines changed, old and new."""
 
 
 async def project_frame(call: Call, project: Project, limit: int = _LOG_LINES) -> protocol.ProjectDetail:
@@ -123,7 +125,7 @@ def _task_entry(task: WorkTask, open_titles: dict[str, str], asked: dict[str, st
         skill_area=one_line(task.skill_area),
         outcome=plain(task.outcome),
         waits_for=one_line(_describe_wait(task, open_titles, asked), 300) if task.status is TaskStatus.BLOCKED else "",
-        flagged_because=one_line(task.flagged_because, 300),
+        flagged_because=one_line(task.flagged_because, _REASON_CHARS),
         is_tainted=bool(task.foreign_sources),
         repeats=say_repeat(task.repeats),
     )

@@ -12,15 +12,15 @@ from reveries.projects.answers import CRITERION_TAG, PREMISE_TAG, is_not_reached
 from reveries.projects.conflict_judging import judge_doubtful
 from reveries.projects.conflicts import settle_conflicts
 from reveries.projects.intake import CRITERIA_TAG, criteria_question
-from reveries.projects.model import AgentState, AgentStatus, NewQuestion, QuestionKind, TaskStatus, WorkTask
+from reveries.projects.model import AgentState, AgentStatus, NewQuestion, NewTask, QuestionKind, TaskStatus, WorkTask
 from reveries.projects.orientation import write_orientation
 from reveries.projects.orientation_rewrite import Proposal
-from reveries.projects.premise import Fallen, say_chain, titles_of, what_falls
+from reveries.projects.premise import Fallen, say_chain, standing_bases, titles_of, what_falls
 from reveries.projects.prompt_material import describe_orientation
 from reveries.projects.section_changes import compare_section, describe_lines, has_left_document
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, is_over, rewrite_by_default
-from reveries.projects.wake import read_state
+from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, REDO_TRIGGER, is_over, rewrite_by_default
+from reveries.projects.wake import read_state, trigger_of_premise
 from reveries.projects.work_model import WorkModel
 from reveries.projects.work_observers import ReportEvent
 from reveries.projects.work_planning import LookAround, WorkPlanning, see_nothing, why_plan_work
@@ -75,6 +75,8 @@ class BetweenTasks:
         for question in await settle_conflicts(self.store, model, state):
             self.report_event("question", question)
         state = await read_state(self.store, state.project.id)
+        if model.tier is Tier.CAPABLE and REDO_TRIGGER in state.project.rewrite_due:
+            state = await self._plan_redo(state)
         if model.tier is Tier.CAPABLE and not _is_stopped(state) and (why := why_plan_work(state, MOST_PLANS)):
             state = await self._plan_work(model, state, fallen, why)
         if trigger := await self._why_rewrite(state, model):
@@ -94,6 +96,18 @@ class BetweenTasks:
         new_goal = () if has_plan else ("goal",)
         trigger = " ".join(dict.fromkeys((*state.project.rewrite_due, *new_goal, "planned")))
         return await self._rewrite(model, state, fallen, trigger, proposal)
+
+    async def _plan_redo(self, state: AgentState) -> AgentState:
+        """Put a task for each result in doubt that the owner's yes lets be done again: what is to be done is known."""
+        chunks = {chunk.id: chunk for chunk in await self.store.knowledge.of_project(state.project.id)}
+        redo = [plan_redo(task, standing_bases(task.rests_on, chunks)) for task in tasks_to_redo(state)]
+        async with self.store.transaction() as transaction:
+            for new in redo:
+                await self.store.tasks.put(transaction, state.project.id, [new])
+                await self.store.log.put(transaction, state.project.id, "planned", new.title)
+        if redo:
+            self.report_event("planned", "; ".join(new.title for new in redo))
+        return await read_state(self.store, state.project.id)
 
     async def _rewrite(
         self, model: WorkModel, state: AgentState, fallen: Fallen, trigger: str, proposal: Proposal | None = None
@@ -231,6 +245,41 @@ class BetweenTasks:
             has_work=bool(state.queue),
             last_trigger=orientation.trigger,
         )
+
+
+def tasks_to_redo(state: AgentState) -> list[WorkTask]:
+    """Return the results in doubt that the owner said yes to, and that no open task brings up to date. Pure."""
+    last = {
+        tag: question
+        for question in state.questions
+        if PREMISE_TAG in question.context_tags and question.answered_at and not question.answered_by
+        for tag in question.context_tags
+    }
+    titles = {task.title for task in state.tasks if task.status in _PLANNED}
+    return [
+        task
+        for task in state.tasks
+        if task.flagged_because
+        and task.status is TaskStatus.DONE
+        and task.id in last
+        and trigger_of_premise(last[task.id]) == REDO_TRIGGER
+        and plan_redo(task, ()).title not in titles
+    ]
+
+
+def plan_redo(task: WorkTask, bases: tuple[str, ...]) -> NewTask:
+    """Return the task that brings a result up to date, with what changed in its description. Pure."""
+    begins = "Bring up to date: "
+    title = task.title.removeprefix(begins)
+    return NewTask(
+        f"{begins}{title}",
+        f"{task.description}\nIt was done, and {task.flagged_because}. Mend what follows from that; the rest stays.",
+        task.kind,
+        task.skill_area,
+        rests_on=bases,
+        goal_id=task.goal_id,
+        foreign_sources=task.foreign_sources,
+    )
 
 
 def _is_stopped(state: AgentState) -> bool:

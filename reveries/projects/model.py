@@ -1,5 +1,6 @@
 """The data model of projects: goals, tasks, questions, log, orientation (V-39..V-51, V-76)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -368,9 +369,17 @@ class AgentState:
         return any(not task.is_left_to_owner for task in self.tasks)
 
     @property
+    def page(self) -> Orientation:
+        """The page as it holds now: a criterion that a result in doubt showed is in doubt, also before the next version
+        of the page."""
+        return flag_criteria(self.orientation.content, self.tasks)
+
+    @property
     def shown_phase(self) -> str:
-        """The phase for the owner; empty where no plan leads through phases."""
+        """The phase for the owner; empty where no plan leads through phases. What is in doubt is not complete."""
         phase = self.orientation.content.current_phase
+        if phase is Phase.COMPLETE and any(criterion.flagged_because for criterion in self.page.success_criteria):
+            phase = Phase.REFINEMENT
         return phase.value if self.has_plan or phase is Phase.COMPLETE else ""
 
     @property
@@ -381,3 +390,15 @@ class AgentState:
     @property
     def open_questions(self) -> tuple[OwnerQuestion, ...]:
         return tuple(question for question in self.questions if question.status is QuestionStatus.OPEN)
+
+
+def flag_criteria(page: Orientation, tasks: Sequence[WorkTask]) -> Orientation:
+    """Return a page whose criteria are in doubt where the result that showed them is. Pure."""
+    doubts = {task.id: task.flagged_because for task in tasks}
+    criteria = tuple(
+        msgspec.structs.replace(
+            criterion, flagged_because=criterion.flagged_because or doubts.get(criterion.reached_by, "")
+        )
+        for criterion in page.success_criteria
+    )
+    return msgspec.structs.replace(page, success_criteria=criteria)

@@ -27,7 +27,15 @@ from reveries.projects.orientation_rewrite import Proposal, RewriteInput, rewrit
 from reveries.projects.premise import Fallen
 from reveries.projects.prompt_material import describe_orientation, describe_tasks, list_chunks
 from reveries.projects.store import ProjectStore
-from reveries.projects.triggers import DECISION_TRIGGER, INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, is_shown_reached
+from reveries.projects.triggers import (
+    DECISION_TRIGGER,
+    INTAKE_TAG,
+    LEFT_TRIGGER,
+    REACHED_TAG,
+    REDO_TRIGGER,
+    SETTLED_TRIGGER,
+    is_shown_reached,
+)
 from reveries.projects.work_model import WorkModel
 from reveries.projects.yes_answers import YesTo, is_yes
 from reveries.prompts import prompt
@@ -88,7 +96,7 @@ async def write_orientation(
         replace(
             given,
             criteria_bases=_criteria_bases(state, chunks),
-            is_premise_settled=bool({CRITERION_TAG, SETTLED_TRIGGER} & triggers),
+            is_premise_settled=bool({CRITERION_TAG, SETTLED_TRIGGER, REDO_TRIGGER, LEFT_TRIGGER} & triggers),
             is_reached=_is_ended_by_yes(state, triggers),
         )
     )
@@ -108,7 +116,7 @@ async def write_orientation(
 def is_news(state: AgentState, chunks: Sequence[Chunk], triggers: AbstractSet[str]) -> bool:
     """Whether a page is worth a request: for a goal, for answers, when it is old or long, and else when something was
     learned that is verified. What tasks became of, and what fell, code writes by itself. Pure."""
-    if triggers - {"milestone", "all-done", "planned", "premise", DECISION_TRIGGER}:
+    if triggers - {"milestone", "all-done", "planned", "premise", DECISION_TRIGGER, LEFT_TRIGGER, REDO_TRIGGER}:
         return True
     since = state.orientation.written_at
     return any(
@@ -159,7 +167,7 @@ async def _propose(model: WorkModel, state: AgentState, chunks: Sequence[Chunk])
         "orient",
         owner=model.owner,
         goal=state.goal.text,
-        orientation=describe_orientation(state.orientation.content),
+        orientation=describe_orientation(state.page),
         tasks=describe_tasks(state.tasks),
         known=chunk_list,
     )

@@ -66,15 +66,17 @@ def rewrite(given: RewriteInput) -> Orientation:
     old, proposal = given.old, given.proposal
     goal = proposal if given.may_change_goal else Proposal()
     progress = progress_of(given.tasks)
+    criteria = _criteria(goal.success_criteria, given)
+    phase = next_phase(old.current_phase, proposal.phase, given.tasks)
+    if phase is Phase.COMPLETE and not all(criterion.reached_by for criterion in criteria):
+        phase = Phase.REFINEMENT  # Nothing shows it: the owner is asked, or what is missing is planned.
     priorities = proposal.priorities if proposal.priorities is not None else _open_areas(given.tasks, old)
     return Orientation(
         vision_summary=goal.vision_summary or old.vision_summary,
-        success_criteria=_criteria(goal.success_criteria, given),
+        success_criteria=criteria,
         constraints=goal.constraints if goal.constraints is not None else old.constraints,
         skill_map=update_skill_map(add_skills(old.skill_map, proposal.skills), given.tasks, given.chunks),
-        current_phase=Phase.COMPLETE
-        if given.is_reached
-        else next_phase(old.current_phase, proposal.phase, given.tasks),
+        current_phase=Phase.COMPLETE if given.is_reached else phase,
         key_decisions=compress_decisions(_decisions(given), given.chunks, given.fallen, given.tasks),
         active_priorities=tuple(dict.fromkeys(priority.strip() for priority in priorities if priority.strip()))[
             :MOST_PRIORITIES
@@ -141,7 +143,8 @@ def _criteria(proposed: Sequence[str] | None, given: RewriteInput) -> tuple[Crit
             msgspec.structs.replace(criterion, rests_on=standing_bases(criterion.rests_on, chunks))
             for criterion in kept
         )
-    holding = {task.id for task in given.tasks if task.status is TaskStatus.DONE and not task.flagged_because}
+    # A result in doubt stays named: if its owner leaves it as it is, it shows again what it showed.
+    holding = {task.id for task in given.tasks if task.status is TaskStatus.DONE}
     return tuple(
         msgspec.structs.replace(
             criterion,

@@ -146,7 +146,7 @@ def _listed(name: str, items: Sequence[str]) -> str:
 
 
 def _reached(criterion: Criterion) -> str:
-    return " (REACHED)" if criterion.reached_by else ""
+    return " (REACHED)" if criterion.reached_by and not criterion.flagged_because else ""
 
 
 def _flag(why: str) -> str:

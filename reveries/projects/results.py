@@ -1,6 +1,6 @@
 """Store the result of an attempt: audit it, wait for an answer or research, or try again (V-82..V-85)."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -80,14 +80,15 @@ class TaskResults:
                 transaction, task, TaskStatus.DONE, outcome=result.outcome, audit=verdict.why,
                 audited_by=AuditedBy.AUDIT, failure="", rests_on=frozenset(rests), files=result.observed.task_files,
             )  # fmt: skip
-            for earlier in find_redone(state.tasks, result.observed.task_files):
+            redone = find_redone(state.tasks, result.observed.task_files)
+            for earlier in redone:
                 outcome = f"(Done anew: {task.title}.) {earlier.outcome}"
                 await self.store.tasks.settle_doubt(transaction, replace(earlier, outcome=outcome, files=()))
             await self.store.knowledge.put(transaction, task.project_id, prepared)
             await self.store.knowledge.note_useful(transaction, rests)
             await self.store.tasks.release(transaction, task.project_id)
             await self.store.log.put(transaction, task.project_id, "task.done", f"{task.title}: {result.outcome}", task)
-            await self._note_reached(transaction, task, verdict.reached)
+            await self._note_reached(transaction, task, verdict.reached, {earlier.id for earlier in redone})
             tasks = await self.store.tasks.of_project(task.project_id, transaction)
             decided = DECISION_TRIGGER if any(learning.type is ChunkType.DECISION for learning in learnings) else ""
             if due := [
@@ -98,10 +99,12 @@ class TaskResults:
         self.report_event("done", f"{task.title}: {result.outcome}")
         await self.memory.light_sleep()
 
-    async def _note_reached(self, transaction: Transaction, task: WorkTask, reached: Sequence[str]) -> None:
+    async def _note_reached(
+        self, transaction: Transaction, task: WorkTask, reached: Sequence[str], redone: Set[str]
+    ) -> None:
         """Mark on the newest page which criteria the evidence of a task shows to be reached."""
         newest = await self.store.orientation(task.project_id, transaction)
-        page = note_reached(newest.content, reached, task.id)
+        page = note_reached(newest.content, reached, task.id, redone)
         if page == newest.content:
             return
         sources = newest.foreign_sources | task.foreign_sources
@@ -214,13 +217,20 @@ def find_redone(tasks: Sequence[WorkTask], files: Sequence[TaskFile]) -> list[Wo
     return [task for task in in_doubt if made & {file.path for file in task.files if file.is_made}]
 
 
-def note_reached(page: Orientation, reached: Sequence[str], task_id: str) -> Orientation:
-    """Return the page with these criteria marked as reached by a task, unless another showed it before. Pure."""
+def note_reached(
+    page: Orientation, reached: Sequence[str], task_id: str, redone: Set[str] = frozenset()
+) -> Orientation:
+    """Return the page with these criteria marked as reached by a task, unless another showed it before. What one of the
+    tasks showed that it did anew, it has to show itself. Pure."""
+    kept = [
+        msgspec.structs.replace(criterion, reached_by="") if criterion.reached_by in redone else criterion
+        for criterion in page.success_criteria
+    ]
     criteria = tuple(
         msgspec.structs.replace(criterion, reached_by=task_id)
         if criterion.text in reached and not criterion.reached_by
         else criterion
-        for criterion in page.success_criteria
+        for criterion in kept
     )
     return msgspec.structs.replace(page, success_criteria=criteria)
 

@@ -139,7 +139,7 @@ def _tell_why_it_rests(told: StatusText, standing: Standing) -> None:
 
 def _tell_criteria(told: StatusText, state: AgentState) -> None:
     """What of the goal is reached and by what. A result in doubt shows nothing."""
-    criteria = state.orientation.content.success_criteria
+    criteria = state.page.success_criteria
     tasks = {task.id: task for task in state.tasks}
     shown = [item for item in criteria if _shows(item, tasks.get(item.reached_by))]
     reached = [
@@ -153,7 +153,7 @@ def _tell_criteria(told: StatusText, state: AgentState) -> None:
 
 
 def _shows(criterion: Criterion, task: WorkTask | None) -> bool:
-    return task is not None and not criterion.flagged_because and not task.flagged_because
+    return task is not None and not criterion.flagged_because
 
 
 def _tell_next(told: StatusText, standing: Standing, period: Period | None) -> None:

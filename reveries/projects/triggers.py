@@ -18,6 +18,10 @@ SHOWN_TRIGGER = "shown"
 """An accepted result shows that a criterion is reached."""
 SETTLED_TRIGGER = "settled"
 """The owner said how to go on after a premise fell."""
+REDO_TRIGGER = "redo"
+"""The owner said yes, and no more, to doing again what is in doubt: code puts the task, without a request."""
+LEFT_TRIGGER = "left"
+"""The owner left what is in doubt as it is, or dropped it: nothing new was said."""
 
 _ACTIVE = (TaskStatus.READY, TaskStatus.IN_PROGRESS, TaskStatus.BLOCKED)
 
@@ -31,7 +35,7 @@ def is_over(state: AgentState) -> bool:
 
 def is_shown_reached(state: AgentState) -> bool:
     """Whether every success criterion is shown to be reached, so that only the owner can say what is missing. Pure."""
-    criteria = state.orientation.content.success_criteria
+    criteria = state.page.success_criteria
     return bool(criteria) and all(criterion.reached_by and not criterion.flagged_because for criterion in criteria)
 
 

@@ -26,7 +26,15 @@ from reveries.projects.premise import standing_bases
 from reveries.projects.priority import in_order
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_days import comes_later, today
-from reveries.projects.triggers import INTAKE_TAG, REACHED_TAG, SETTLED_TRIGGER, rewrite_after_answers
+from reveries.projects.triggers import (
+    INTAKE_TAG,
+    LEFT_TRIGGER,
+    REACHED_TAG,
+    REDO_TRIGGER,
+    SETTLED_TRIGGER,
+    rewrite_after_answers,
+)
+from reveries.projects.yes_answers import is_yes
 
 _RECENT = 10
 _NO_PAYLOAD = "{}"
@@ -91,9 +99,18 @@ def _rewrite_triggers(answered: Sequence[OwnerQuestion], without_payload: Sequen
     """Return every rewrite trigger that new answers cause. Pure."""
     tags = {tag for question in answered if not question.answered_by for tag in question.context_tags}
     triggers = [tag for tag in (INTAKE_TAG, REACHED_TAG, CRITERION_TAG) if tag in tags]
-    if PREMISE_TAG in tags and CRITERION_TAG not in tags:
-        triggers.append(SETTLED_TRIGGER)
+    if CRITERION_TAG not in tags:
+        on_premise = [question for question in answered if PREMISE_TAG in question.context_tags]
+        triggers += dict.fromkeys(trigger_of_premise(question) for question in on_premise if not question.answered_by)
     return [*triggers, *filter(None, [rewrite_after_answers(without_payload)])]
+
+
+def trigger_of_premise(question: OwnerQuestion) -> str:
+    """Return the trigger of the owner's answer on how to go on after a premise fell. Pure."""
+    if is_dropping(question.answer) or is_no(question.answer):
+        return LEFT_TRIGGER
+    is_about_results = len(question.context_tags) > 1 and not question.blocks
+    return REDO_TRIGGER if is_about_results and is_yes(question.answer) else SETTLED_TRIGGER
 
 
 def has_new_answers(questions: Sequence[OwnerQuestion]) -> bool:

@@ -290,7 +290,7 @@ def _why_rest(state: AgentState, ended: int) -> WakeReport | None:
             done = sum(task.status is TaskStatus.DONE for task in state.tasks)
             counted = sum(task.status is not TaskStatus.DROPPED for task in state.tasks)
             noun = "task is" if counted == 1 else "tasks are"
-            words = f"{done} of {counted} {noun} done. {say_progress(state.orientation.content)}"
+            words = f"{done} of {counted} {noun} done. {say_progress(state.page)}"
             return WakeReport(RestReason.DONE, words, ended)
 
 

@@ -177,7 +177,7 @@ class WorkPlanning:
     async def _describe_page(self, state: AgentState) -> str:
         """Return the page, and what of the work does not keep to the goal: the next plan sets it right (V-13)."""
         notes = describe_coherence(await read_coherence(self.store, state))
-        written = describe_orientation(state.orientation.content) if state.orientation.version > 1 else ""
+        written = describe_orientation(state.page) if state.orientation.version > 1 else ""
         return "\n".join(filter(None, [written, *(f"noticed: {note}" for note in notes)]))
 
     async def _droppable(

@@ -7,6 +7,8 @@ import pytest
 from reveries.projects.attempt_evidence import find_used_files
 from reveries.projects.model import TaskFile, TaskKind, TaskStatus, WorkTask
 from reveries.projects.premise import find_changed_files
+from reveries.projects.prompt_material import describe_orientation
+from reveries.projects.triggers import is_shown_reached
 from reveries.tools.sandbox import find_sandbox
 from tests.projects.kit import finished, open_work, tool_services
 from tests.projects.test_worker import GOAL, Hand, task_of
@@ -51,7 +53,7 @@ async def test_what_was_made_from_a_file_is_flagged_as_soon_as_it_changes_and_no
     source, steps = MADE_BY[kind]
     reached = [{"why": "It is so.", "accepted": True, "reached": [1]}] * 2
     plan = {"tasks": [task_of("Do it")], "success_criteria": ["It is there"]}
-    hand = Hand(plans=[plan, {"tasks": [task_of("Do it again")]}], steps=[*steps, finished(), *steps], verdicts=reached)
+    hand = Hand(plans=[plan], steps=[*steps, finished(), *steps], verdicts=reached)
     async with open_work(tmp_path, hand, services=tool_services(tmp_path, find_sandbox())) as work:
         project = await work.store.create("Choir", str(folder), may_write=True)
         await work.store.set_goal(project, GOAL, None)
@@ -71,9 +73,11 @@ async def test_what_was_made_from_a_file_is_flagged_as_soon_as_it_changes_and_no
         assert hand.requests == requests
         await work.answer("again", "yes")
         await work.wake(project)
-        assert (await work.task(project, "Do it again")).status is TaskStatus.DONE
-        assert "IN DOUBT: it rests on" in hand.shown["plan"][-1]
-        assert (len(hand.shown["plan"]), hand.shown["orient"]) == (2, [])
+        assert (await work.task(project, "Bring up to date: Do it")).status is TaskStatus.DONE
+        assert f"It was done, and rests on {source}, which changed" in hand.shown["step"][-1]
+        # What is to be done is known; only of a decision, which makes no file, nothing shows that it was made anew.
+        plans = 2 if kind == "a decision, which makes no file" else 1
+        assert (len(hand.shown["plan"]), hand.shown["orient"]) == (plans, [])
         await work.work.follow_folder(project.id)
         assert not (await work.state(project)).open_questions or "again" not in str(
             (await work.state(project)).open_questions
@@ -82,7 +86,9 @@ async def test_what_was_made_from_a_file_is_flagged_as_soon_as_it_changes_and_no
 
 async def test_a_result_that_its_owner_leaves_as_it_is_is_in_doubt_no_more(tmp_path: Path, folder: Path) -> None:
     hand = Hand(
-        plans=[{"tasks": [task_of("Do it")]}], steps=[*MADE_BY["a text, from a note that was read"][1], finished()]
+        plans=[{"tasks": [task_of("Do it")], "success_criteria": ["It is there"]}],
+        steps=[*MADE_BY["a text, from a note that was read"][1], finished()],
+        verdicts=[{"why": "It is so.", "accepted": True, "reached": [1]}],
     )
     async with open_work(tmp_path, hand) as work:
         project = await work.store.create("Choir", str(folder), may_write=True)
@@ -93,9 +99,19 @@ async def test_a_result_that_its_owner_leaves_as_it_is_is_in_doubt_no_more(tmp_p
         found = await work.store.read_facts(project.id)
         assert "report.md" not in found.documents, "what was made from the notes is told as no second note"
         assert not found.conflicts
+        [criterion] = (await work.state(project)).page.success_criteria
+        assert "which changed" in criterion.flagged_because
+        assert "(REACHED)" not in describe_orientation((await work.state(project)).page)
+        assert (await work.state(project)).shown_phase != "complete"
         await work.answer("again", "leave it")
+        requests = hand.requests
         await work.wake(project)
+        assert hand.requests == requests, "nothing new was said"
         assert not (await work.task(project, "Do it")).flagged_because
+        state = await work.state(project)
+        assert is_shown_reached(state)
+        assert state.shown_phase == "complete"
+        assert "(REACHED)" in describe_orientation(state.page)
 
 
 def test_a_file_is_used_where_its_path_its_name_or_a_pattern_of_it_stands_in_what_was_done() -> None:

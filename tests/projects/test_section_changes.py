@@ -18,8 +18,7 @@ def make_hand(source: str) -> Hand:
     made = [step("read_file", path=source), step("write_file", path="page.md", text="It is so.\n"), DONE]
     verdict = {"why": "It is so.", "accepted": True, "reached": [1]}
     plan = {"tasks": [task_of("Write the page")], "success_criteria": ["It is there"]}
-    again = {"tasks": [task_of("Write it again")]}
-    return Hand(plans=[plan, again], steps=[*made, *made], verdicts=[verdict, verdict])
+    return Hand(plans=[plan], steps=[*made, *made], verdicts=[verdict, verdict])
 
 
 @pytest.fixture

@@ -78,6 +78,8 @@ _TRIGGERS: Final = {
     "reached": "your answer whether it is reached",
     "shown": "a result shows what is reached",
     "settled": "your answer about what fell",
+    "redo": "your yes to doing it again",
+    "left": "you left it as it is",
     "time": "two days have passed",
 }
 _PROGRAM: Final = "mcp:"

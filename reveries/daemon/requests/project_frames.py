@@ -34,7 +34,7 @@ async def project_frame(call: Call, project: Project, limit: int = _LOG_LINES) -
         request_id=call.request_id,
         project=project_line(state, spent.get(project.id, (0.0, 0))),
         message=plain(state.message or _why_it_rests(state, log)),
-        orientation=plain(describe_orientation(state.orientation.content)),
+        orientation=plain(describe_orientation(state.page)),
         doubts=[plain(doubt) for doubt in list_doubts(state.orientation.content, state.tasks, conflicts)],
         tasks=task_entries(state, state.tasks),
         questions=[question_entry(project.name, question, len(question.blocks)) for question in state.open_questions],
@@ -65,12 +65,10 @@ def _criterion_entries(state: AgentState) -> tuple[protocol.CriterionEntry, ...]
     """What is agreed, and what shows it. A result in doubt shows nothing, also before the page says so."""
     shown_by = {task.id: task for task in state.tasks}
     entries = []
-    for criterion in state.orientation.content.success_criteria:
+    for criterion in state.page.success_criteria:
         task = shown_by.get(criterion.reached_by)
-        title, doubt = (task.title, task.flagged_because) if task is not None else ("", "")
-        entries.append(
-            protocol.CriterionEntry(plain(criterion.text), plain(title), plain(criterion.flagged_because or doubt))
-        )
+        title = task.title if task is not None else ""
+        entries.append(protocol.CriterionEntry(plain(criterion.text), plain(title), plain(criterion.flagged_because)))
     return tuple(entries)
 
 

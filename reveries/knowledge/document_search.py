@@ -14,7 +14,13 @@ import numpy as np
 
 from reveries.db.database import Database, Row
 from reveries.knowledge.citations import OfferedPlace
-from reveries.knowledge.document_index import DocumentIndex, IndexedPage, IndexedPointer, RankedPointer
+from reveries.knowledge.document_index import (
+    DocumentIndex,
+    IndexedPage,
+    IndexedPointer,
+    RankedPointer,
+    spread_over_pages,
+)
 from reveries.knowledge.documents import Document, DocumentState, read_documents
 from reveries.knowledge.pages import Pointer, read_pages, read_pointers
 from reveries.llm.base import Embedder, Vector, Vectors
@@ -146,14 +152,12 @@ class DocumentSearch:
             item.id: item for item in await read_pointers(self._database, ids=[item.pointer_id for item in ranked])
         }
         found: list[FoundPointer] = []
-        taken: dict[str, int] = {}
-        for item in ranked:
+        for item in spread_over_pages(ranked, len(ranked), most_of_page):
             pointer = pointers.get(item.pointer_id)
             if pointer is None or pointer.document_id not in known:
                 continue
             number, document = known[pointer.document_id]
-            taken[pointer.page_id] = taken.get(pointer.page_id, 0) + 1
-            if document.state is DocumentState.PRESENT and taken[pointer.page_id] <= most_of_page:
+            if document.state is DocumentState.PRESENT:
                 found.append(FoundPointer(pointer, document, number, item.score, item.similarity, item.coverage))
         return found[:limit]
 

@@ -68,8 +68,8 @@ class Document:
 
     @property
     def is_read_by_page(self) -> bool:
-        """Whether it is a file that is there and of which pages are read."""
-        return self.state is DocumentState.PRESENT and bool(self.page_count)
+        """Whether it is a file that is there and of which pages are read, if only of the version before."""
+        return self.state is DocumentState.PRESENT and (bool(self.page_count) or self.version > 1)
 
     def is_note_at(self, paths: Collection[str]) -> bool:
         """Whether it is one of these files of the folder."""

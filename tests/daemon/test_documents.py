@@ -100,6 +100,21 @@ async def test_the_same_file_again_is_said_to_be_there_and_a_changed_one_is_a_ne
         assert (entry.reading, entry.pages) == ("complete", 1)
 
 
+async def test_while_a_newer_version_cannot_be_read_the_earlier_one_still_answers(home: Home, tmp_path: Path) -> None:
+    async with reading_mind(home, tmp_path / "mine") as reading:
+        await reading.add("plans.pdf")
+        await reading.read_all()
+        await reading.add("plans.pdf", LOCKED)
+        [entry] = (await reading.read_all()).documents
+        assert (entry.version, entry.reading, entry.failure) == (2, "failed", "encrypted")
+        known = await ask(reading.mind, protocol.AskChunks(1, NAME, "What opens outward?"), protocol.Chunks)
+        assert [place.text for place in known.places] == ["Door D12 opens outward."]
+        await reading.add("plans.pdf", "Door D12 opens inward.")
+        await reading.read_all()
+        known = await ask(reading.mind, protocol.AskChunks(1, NAME, "What opens inward?"), protocol.Chunks)
+        assert [place.text for place in known.places] == ["Door D12 opens inward."]
+
+
 async def test_what_cannot_be_read_says_why_and_can_be_tried_again(home: Home, tmp_path: Path) -> None:
     async with reading_mind(home, tmp_path / "mine") as reading:
         await reading.add("secret.pdf", LOCKED)

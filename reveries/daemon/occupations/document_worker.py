@@ -79,18 +79,22 @@ class DocumentWorker:
     async def run(self, candidate_id: str) -> None:
         """Read for a while. What goes wrong with a document is noted there; an error of ours ends nothing else."""
         until = Deadline.after(_RUN_SECONDS, self._parts.clock)
+        self._may_have_work = False  # Before it looks: what is added meanwhile sets it again.
         try:
             steps = await self._open_steps()
             has_read = await steps.read_some(until, self._is_interrupted)
             has_embedded = await steps.embed_some(until, self._is_interrupted)
-            self._may_have_work = has_read or has_embedded or await steps.recognise_next()
+            if has_read or has_embedded or await steps.recognise_next():
+                self._may_have_work = True
         except StorageLostError:
             raise
         except DiskFullError as error:
             log.warning("documents.waiting", why=error.message)
+            self._may_have_work = True
             self._waits = Deadline.after(_FAILED_SECONDS, self._parts.clock)
         except Exception:  # A named boundary: project work shares this loop, and goes on.
             log.exception("documents.failed")
+            self._may_have_work = True
             self._waits = Deadline.after(_FAILED_SECONDS, self._parts.clock)
             if self._steps is not None:
                 await self._steps.note_own_fault()

@@ -335,7 +335,8 @@ _LISTINGS: Final[dict[BrowserAction, Callable[[AskCallback, Clock, str], Browser
 
 def _project_note(project: protocol.ProjectLine) -> str:
     asks = f", {plural(project.open_questions, 'question')}" if project.open_questions else ""
-    return f"{describe_progress(project)}{'' if project.state == 'active' else f', {project.state}'}{asks}"
+    # The state first: a narrow list cuts the end of a line.
+    return f"{'' if project.state == 'active' else f'{project.state}, '}{describe_progress(project)}{asks}"
 
 
 def _task_note(task: protocol.TaskEntry) -> str:

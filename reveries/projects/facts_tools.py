@@ -111,7 +111,9 @@ class FactsTools(ToolGroup):
         project = await self.store.find(given.project_id)
         today = self._today
         facts = [
-            fact for fact in (await self.store.read_facts(project.id)).facts if given.kind in (None, fact.kind.value)
+            fact
+            for fact in (await self.store.read_facts(project.id)).facts
+            if fact.is_listed and given.kind in (None, fact.kind.value)
         ]
         if given.ahead:
             ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]

@@ -85,7 +85,7 @@ def fact_entries(
     project_facts: ProjectFacts, today: date, kind: str = "", *, is_ahead: bool = False
 ) -> list[protocol.FactEntry]:
     """Convert facts to their frame parts. A time without a day is none by itself."""
-    facts = [fact for fact in project_facts.facts if kind in ("", fact.kind.value)]
+    facts = [fact for fact in project_facts.facts if fact.is_listed and kind in ("", fact.kind.value)]
     if is_ahead:
         ahead = [fact for fact in facts if fact.day is not None and fact.day.status_on(today) is DayStatus.AHEAD]
         facts = sorted(ahead, key=lambda fact: (fact.value, fact.document, fact.line))

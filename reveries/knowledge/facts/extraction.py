@@ -2,10 +2,11 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from itertools import pairwise
+from typing import Final, TypeVar
 
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
 from reveries.knowledge.facts.day_patterns import MONTH_ALONE, MONTH_AND_YEAR
@@ -58,10 +59,14 @@ _CONTEXT_LINES: Final = 12
 """How many lines a month is still spoken of, for a day that is only a number."""
 _FULL_LINE_CHARS: Final = 55
 """A line that was broken to fit is at least so long."""
+_EDGE_CHARS: Final = 4
+"""A number that ends a line is looked for so far before its end."""
 _SENTENCE_CHARS: Final = 600
 """A sentence is read so far before and behind a day: a line of a whole book has no end."""
 _REACH_CHARS: Final = 60
 """A time of day belongs to the day that stands at most this far from it in the sentence."""
+
+_Mention = TypeVar("_Mention", DayMention, TimeMention, QuantityMention)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +162,14 @@ class _DocumentReading:
         numbers = (match for match in _NUMBER_LIKE.finditer(block.text) if not _holds_date(match, self.order))
         places = _PLACE_NUMBER.finditer(block.text)
         text = mask(block.text, [match.span() for match in (*numbers, *places)])
-        worded = find_worded_quantities(text)
+        parts = _parts_of(text)
+        worded = _find_in_parts(parts, text, find_worded_quantities)
         yield from self._quantity_facts(block, worded)
         text = mask(text, [(mention.start, mention.end) for mention in worded])
-        days = find_days(text, block.lines[0].written_on, self.order, self._context(block))
+        days = self._find_days(block, parts, text)
         self._remember(block, days)
         undated = mask(text, [(day.start, day.end) for day in days])
-        times = find_times(undated)
+        times = _find_in_parts(parts, undated, find_times)
         free = set(times)
         ends, whole_ends = _sentence_ends(text), _sentence_ends(block.text)
         for mention in days:
@@ -176,9 +182,24 @@ class _DocumentReading:
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
         text = mask(undated, [(time.start, time.end) for time in times])
-        yield from self._quantity_facts(
-            block, find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency)
-        )
+        yield from self._quantity_facts(block, _find_in_parts(parts, text, self._find_quantities))
+
+    def _find_days(self, block: _Block, parts: Sequence[tuple[int, int]], text: str) -> list[DayMention]:
+        """Return the days of a block; a day that is only a number takes the month that was spoken of before it."""
+        days: list[DayMention] = []
+        context = self._context(block)
+        for part in parts:
+            written_out = [day for day in days if day.is_written_out]
+            of_part = replace(context, recent=written_out[-1].last) if written_out else context
+
+            def find(words: str, context: DayContext = of_part) -> list[DayMention]:
+                return find_days(words, block.lines[0].written_on, self.order, context)
+
+            days += _find_in_parts([part], text, find)
+        return days
+
+    def _find_quantities(self, text: str) -> list[QuantityMention]:
+        return find_quantities(text, is_comma_decimal=self.is_comma_decimal, currency=self.currency)
 
     def _quantity_facts(self, block: _Block, mentions: Sequence[QuantityMention]) -> Iterator[Fact]:
         for mention in mentions:
@@ -194,6 +215,34 @@ class _DocumentReading:
         ahead = [day for day in days if day.is_written_out and day.last >= block.lines[0].written_on]
         if ahead:
             self.recent, self.recent_line = ahead[-1].last, block.lines[-1].number
+
+
+def _parts_of(text: str) -> list[tuple[int, int]]:
+    """Return where the parts of a block begin and end over which a value may reach: no value goes on in the next line
+    unless a writer broke it there to fit."""
+    longest = sorted(text.split("\n"), key=len, reverse=True)
+    cuts = [at for at in _line_ends(text) if not _value_goes_on(text, at) and not _goes_on(text, at, longest)]
+    return list(pairwise([0, *(cut + 1 for cut in cuts), len(text)]))
+
+
+def _line_ends(text: str) -> Iterator[int]:
+    return (match.start() for match in re.finditer(r"\n", text))
+
+
+def _value_goes_on(text: str, at: int) -> bool:
+    """Whether a number ends a line and a word in small letters, which may be its unit or month, begins the next."""
+    return re.search(r"\d\.?\s*$", text[max(0, at - _EDGE_CHARS) : at]) is not None and text[at + 1 : at + 2].islower()
+
+
+def _find_in_parts(
+    parts: Sequence[tuple[int, int]], text: str, find: Callable[[str], Sequence[_Mention]]
+) -> list[_Mention]:
+    """Return what `find` finds in each part of `text`, at its place in the whole."""
+    return [
+        replace(mention, start=mention.start + begin, end=mention.end + begin)
+        for begin, end in parts
+        for mention in find(text[begin:end])
+    ]
 
 
 def _named_days(lines: Sequence[Line], order: DateOrder) -> frozenset[date]:
@@ -289,7 +338,7 @@ def _sentence_ends(text: str) -> list[int]:
     """Return where sentences end, in their order."""
     longest = sorted(text.split("\n"), key=len, reverse=True)
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    ends += [match.end() for match in re.finditer(r"\n", text) if not _goes_on(text, match.start(), longest)]
+    ends += [at + 1 for at in _line_ends(text) if not _goes_on(text, at, longest)]
     return sorted(ends)
 
 

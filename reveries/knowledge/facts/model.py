@@ -95,6 +95,11 @@ class Fact:
     """Whether its line names a day from which on it holds, after the day of writing."""
 
     @property
+    def is_listed(self) -> bool:
+        """Whether it is worth a line by itself: a nought in a table only counts among the others."""
+        return self.quantity is None or self.quantity.number != 0
+
+    @property
     def value(self) -> str:
         """The value in words that a program can read; empty for an open end."""
         if self.day is not None:

@@ -32,7 +32,7 @@ _LARGE: Final = {
 }
 
 _MONEY_BEFORE = re.compile(
-    rf"(?<!\w)(?P<c>{_CURRENCY_MARK})\s?(?P<n>[-−]?{_NUMBER})(?:\s?(?P<large>k|m|bn|thousand|million|billion)\b)?(?![\d])",
+    rf"(?<!\w)(?P<c>{_CURRENCY_MARK})(?P<gap>[^\S\n]?)(?P<n>[-−]?{_NUMBER})(?:\s?(?P<large>k|m|bn|thousand|million|billion)\b)?(?![\d])",
     re.IGNORECASE,
 )
 _MONEY_AFTER = re.compile(
@@ -61,11 +61,14 @@ _FOR_EACH = re.compile(rf"(?<![\w.,:/])(?P<n>{FIGURES})\s+{alternation(VOCABULAR
 """A number for a night or a head, without a unit: a price."""
 _ANGLE = re.compile(r"angle|tilt|slope|pitch|winkel|neigung|inclin|pente|hoek|helling|vinkel|pendenza", re.IGNORECASE)
 _CENTS = re.compile(
-    rf"\s+(?:{alternation(VOCABULARY.words('and'))}\s+)?(?:(?P<w>{_WORDS}|\d{{1,2}})\s+{alternation(VOCABULARY.words('cents'))}(?!\w)"
+    rf"[^\S\n]+(?:{alternation(VOCABULARY.words('and'))}\s+)?(?:(?P<w>{_WORDS}|\d{{1,2}})\s+{alternation(VOCABULARY.words('cents'))}(?!\w)"
     r"|(?P<d>\d\d)(?!\d|[.,:]\d|\s?[^\W\d_]{1,2}\b))",
     re.IGNORECASE,
 )
 """What follows the whole of a sum: "and fifty cents", "27 euro 50"."""
+_SUM_BEFORE = re.compile(r"\d[.,'’ \u00a0\u202f]\d{2,3}(?:,[-–])?[^\S\n]?$")
+"""A number written as a sum is, with thousands or cents: the currency behind it is its own."""
+_SUM_CHARS: Final = 8
 _MOST_PIECES: Final = 9
 """A whole number up to this before "x" counts pieces: "2 x 12 m"."""
 
@@ -84,6 +87,8 @@ def main_currency(text: str) -> str:
     counts: dict[str, int] = {}
     for pattern in (_MONEY_BEFORE, _MONEY_AFTER):
         for match in pattern.finditer(text):
+            if _is_of_number_before(match):
+                continue
             code = VOCABULARY.currencies[match["c"].casefold()]
             counts[code] = counts.get(code, 0) + 1
     return max(counts, key=lambda code: counts[code], default="")
@@ -133,10 +138,16 @@ def _money(text: str, is_comma_decimal: bool | None) -> Iterator[QuantityMention
             number = _read(match["n"], "," in match["n"] if has_parts else None)
             number = -number if number and _has_minus(text, match.start()) else number
             is_rate = number == 1 and re.match(r"\s*=", text[match.end() :])
-            if number is not None and not is_rate:
+            if number is not None and not is_rate and not _is_of_number_before(match):
                 large = _LARGE.get((match["large"] or "").casefold(), 1.0)
                 code = VOCABULARY.currencies[match["c"].casefold()]
                 yield QuantityMention(match.start(), match.end(), Quantity(number * large, code, "money"))
+
+
+def _is_of_number_before(match: re.Match[str]) -> bool:
+    """Whether the currency before a number stands behind another one, to which it belongs: "27.500 kr. 4 dryers"."""
+    begin = max(0, match.start("c") - _SUM_CHARS)
+    return bool(match.groupdict().get("gap")) and _SUM_BEFORE.search(match.string, begin, match.start("c")) is not None
 
 
 def _sides(text: str, is_comma_decimal: bool | None) -> Iterator[QuantityMention]:

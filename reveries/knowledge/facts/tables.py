@@ -75,9 +75,9 @@ class _TableReading:
     def _read_cell(self, at: Fact, cell: str, place: int, columns: _Columns, currency: str) -> Iterator[Fact]:
         sign, cell = _split_sign(cell)
         number = self._number(cell)
-        if number and place in columns.amounts:
+        if number is not None and place in columns.amounts:
             yield _with_quantity(at, Quantity(sign * number, columns.amounts[place] or currency, "money"))
-        elif number and place in columns.measures:
+        elif number is not None and place in columns.measures:
             yield _with_quantity(at, Quantity(sign * number, *columns.measures[place]))
         elif days := find_days(cell, at.written_on or date.min, self.order):
             yield from (replace(at, day=Day(mention.first, mention.last)) for mention in days)

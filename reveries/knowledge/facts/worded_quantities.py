@@ -44,7 +44,8 @@ _QUARTERS: Final = {
 }
 """Minutes -> how they are called."""
 _PART_BEHIND: Final = re.compile(
-    rf"(?<![\w.,])(?P<n>{_WHOLE})[\s'’]?(?P<u>{alternation((*_METRES, *_HOURS, *_MONEY))})(?:(?P<and>\s+{_AND}\s+)|\s?)"
+    rf"(?<![\w.,])(?P<n>{_WHOLE})[\s'’]?(?P<u>{alternation((*_METRES, *_HOURS, *_MONEY))})"
+    rf"(?:(?P<and>\s+{_AND}\s+)|[^\S\n]?)"
     rf"(?<![^\W\d_](?=[^\W\d_]))(?P<p>\d{{1,2}}(?![\d.,:]\d|\d)|{_WORD}(?:[-\s]{_WORD}){{0,2}})",
     re.IGNORECASE,
 )

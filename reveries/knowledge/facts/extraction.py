@@ -19,6 +19,7 @@ from reveries.knowledge.facts.days import (
     is_moved_to,
     is_start,
 )
+from reveries.knowledge.facts.kroner import name_kroner
 from reveries.knowledge.facts.lines import Line, read_lines
 from reveries.knowledge.facts.model import Bound, Day, Fact, FactKind
 from reveries.knowledge.facts.numbers import writes_decimal_comma
@@ -89,7 +90,7 @@ def extract_facts(document: str, text: str, default_day: date, *, currency: str 
     says so; `currency`: that of the whole project, for sums that name none."""
     lines = read_lines(document, text, default_day)
     order, is_comma_decimal = DateOrder.of(text), writes_decimal_comma(text)
-    currency = main_currency(text) or currency
+    project_currency, currency = currency, main_currency(text) or currency
     facts = list(read_table_facts(document, lines, order, is_comma_decimal, currency))
     in_tables = {fact.line for fact in facts}
     context = DayContext(_named_days(lines, order), dated=_dated_days(lines, order))
@@ -106,6 +107,7 @@ def extract_facts(document: str, text: str, default_day: date, *, currency: str 
         if fact.day and fact.day.bound is Bound.FROM and fact.written_on and fact.day.first > fact.written_on
     }
     facts = [replace(fact, starts_later=True) if fact.line in later else fact for fact in facts]
+    facts = list(name_kroner(facts, text, project_currency))
     return sorted(_without_repetitions(facts), key=lambda fact: (fact.line, fact.start))
 
 

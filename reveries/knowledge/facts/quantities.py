@@ -15,7 +15,7 @@ from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation
 
 _NUMBER = rf"(?:(?:{FIGURES})(?:\s?{FRACTION})?|{FRACTION})"
 _CURRENCY = alternation(VOCABULARY.currencies)
-_CURRENCY_MARK = alternation(word for word in VOCABULARY.currencies if not word.isalpha() or len(word) == 3)
+_CURRENCY_MARK = alternation(word for word in VOCABULARY.currencies if not word.isalpha() or len(word) <= 3)
 _UNIT = alternation(VOCABULARY.units)
 _COST = alternation(VOCABULARY.words("costs"))
 _WORDS = r"[^\W\d_]+(?:[-\s’'][^\W\d_]+){0,6}"

@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from reveries.index.terms import words_of
 
+KRONER: Final = "kr"
+"""Stands for the code of a sum in kroner of which nothing says whose they are."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -19,6 +22,8 @@ class Vocabulary:
     languages: Mapping[str, Mapping[str, Any]]
     unit_tables: Mapping[str, Mapping[str, list[Any]]]
     currency_words: Mapping[str, list[str]]
+    kroner_words: Mapping[str, Mapping[str, list[str]]]
+    """Code -> the `words` and the `forms` of words that only the country with these kroner writes."""
 
     def words(self, key: str, *, skip: Iterable[str] = ()) -> list[str]:
         """Return the words of `key` in all languages, without repetitions."""
@@ -77,7 +82,7 @@ class Vocabulary:
 
     @cached_property
     def currencies(self) -> Mapping[str, str]:
-        """Word -> ISO 4217 code."""
+        """Word -> ISO 4217 code; `KRONER` where it may be that of several countries."""
         return {word: code for code, words in self.currency_words.items() for word in words}
 
     @cached_property
@@ -101,14 +106,18 @@ def pattern_of(phrases: Iterable[str]) -> str:
 
 def _load() -> Vocabulary:
     raw = tomllib.loads(resources.files(__package__).joinpath("vocabulary.toml").read_text(encoding="utf-8"))
-    units, currencies = raw.pop("units"), raw.pop("currencies")
-    return Vocabulary(raw, units, currencies)
+    units, currencies, kroner = raw.pop("units"), raw.pop("currencies"), raw.pop("kroner")
+    return Vocabulary(raw, units, currencies, kroner)
 
 
 VOCABULARY: Final = _load()
 
 
-def language_of(text: str) -> str:
-    """Return the language whose small words are most of a text."""
+def language_of(text: str, *, at_least: str = "en") -> str:
+    """Return the language whose small words are most of a text; `at_least` if no other has more of them."""
     words = Counter(words_of(text))
-    return max(VOCABULARY.languages, key=lambda code: sum(words[word] for word in VOCABULARY.languages[code]["stop"]))
+
+    def rank(code: str) -> tuple[int, bool]:
+        return sum(words[word] for word in VOCABULARY.languages[code]["stop"]), code == at_least
+
+    return max(VOCABULARY.languages, key=rank)

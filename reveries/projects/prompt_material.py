@@ -31,6 +31,25 @@ class Material:
     """Chunk id by its name in the text ("k1")."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """A chunk that has its place in a prompt, with at most so many of its characters."""
+
+    chunk: Chunk
+    most_chars: int
+
+    @property
+    def about(self) -> str:
+        """What its head says of it."""
+        return f" · {self.chunk.confidence.value} · {format_day(self.chunk.created_at)}"
+
+    def format(self, number: int, last: str) -> str:
+        """Return its record; `last`: what the head before it says."""
+        head = f"[k{number}{self.about if self.about != last else ''}]"
+        title = f"{head} {_without_brackets(self.chunk.title)}".rstrip()
+        return f"{title}\n{quote_chunk(self.chunk, self.most_chars)}"
+
+
 def gather_material(
     orientation: Orientation, log: Sequence[WorkLogEntry], chunks: Sequence[Chunk], *, chars: int
 ) -> Material:
@@ -50,23 +69,57 @@ def gather_material(
 def list_chunks(
     chunks: Sequence[Chunk], chars: int, first: int = 1, *, most_chunk_chars: int = _MOST_CHUNK_CHARS
 ) -> tuple[str, dict[str, str]]:
-    """Format those chunks that fit into `chars` as records, named from k`first` on; also return the ids by name. What
-    is known of one as of the one before it is not said again: of a file with many sections that is half of a head."""
+    """Format those chunks that fit into `chars` as records, named from k`first` on; also return the ids by name.
+    `chunks`: best first; pieces of one document stand together where its best one would, in their order there."""
+    chosen, _ = choose_chunks(chunks, chars, most_chunk_chars=most_chunk_chars)
+    return format_chunks(chosen, chars, first)
+
+
+def choose_chunks(
+    chunks: Sequence[Chunk], chars: int, *, most_chunk_chars: int = _MOST_CHUNK_CHARS
+) -> tuple[list[ShownChunk], int]:
+    """Return those chunks that fit into `chars`, and how many characters are left."""
+    chosen: list[ShownChunk] = []
+    left, last = chars, ""
+    for chunk in chunks:
+        shown = ShownChunk(chunk, most_chunk_chars)
+        record = shown.format(len(chosen) + 1, last)
+        if len(record) > left:
+            continue
+        left -= len(record) + 1
+        chosen.append(shown)
+        last = shown.about
+    return chosen, left
+
+
+def format_chunks(chosen: Sequence[ShownChunk], chars: int, first: int = 1) -> tuple[str, dict[str, str]]:
+    """Format chunks as records. What is known of one as of the one before it is not said again: of a file with many
+    sections that is half of a head."""
     lines: list[str] = []
     names: dict[str, str] = {}
     left, last = chars, ""
-    for chunk in chunks:
+    for shown in _join_documents(chosen):
         number = first + len(names)
-        about = f" · {chunk.confidence.value} · {format_day(chunk.created_at)}"
-        head = f"[k{number}{about if about != last else ''}]"
-        title = f"{head} {_without_brackets(chunk.title)}".rstrip()
-        record = f"{title}\n{quote_chunk(chunk, most_chunk_chars)}"
+        record = shown.format(number, last)
         if len(record) > left:
             continue
         left -= len(record) + 1
         lines.append(record)
-        names[f"k{number}"], last = chunk.id, about
+        names[f"k{number}"], last = shown.chunk.id, shown.about
     return "\n".join(lines) or "nothing yet", names
+
+
+def _join_documents(chosen: Sequence[ShownChunk]) -> list[ShownChunk]:
+    """Put the pieces of each document together, in the order in which they stand in it."""
+    by_document: dict[str, list[ShownChunk]] = {}
+    for shown in chosen:
+        by_document.setdefault(shown.chunk.document_id or shown.chunk.id, []).append(shown)
+    return [
+        shown for pieces in by_document.values() for shown in sorted(pieces, key=lambda piece: piece.chunk.first_line)
+    ]
+
+
+CONFLICTS_TITLE = "Found before in the notes not to go together, and open (each with its two places):"
 
 
 def section(title: str, text: str) -> str:

@@ -13,9 +13,10 @@ from reveries.llm.base import Role
 from reveries.llm.tier import Tier
 from reveries.projects.attempt_evidence import MOST_EVIDENCE_CHARS
 from reveries.projects.coherence import LEAST_SCORE, Coherence, measure_coherence, score_task, shares_words
+from reveries.projects.conflict_material import MOST_CONFLICT_CHARS, describe_open_conflicts
 from reveries.projects.evidence import AuditVerdict, Evidence, EvidenceFacts, Observed, find_faults
 from reveries.projects.model import AgentState, Orientation, WorkTask
-from reveries.projects.prompt_material import list_chunks
+from reveries.projects.prompt_material import CONFLICTS_TITLE, list_chunks, section
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_execution import TaskResult
 from reveries.projects.work_model import WorkModel
@@ -26,7 +27,7 @@ _MOST_KNOWN_CHARS = 6000
 """Of what is known, in the evidence; what is there has MOST_EVIDENCE_CHARS."""
 _MOST_CHUNK_CHARS = 3000
 _MOST_OUTCOME_CHARS = 6000
-_MOST_RESULT_TOKENS = (MOST_EVIDENCE_CHARS + _MOST_KNOWN_CHARS + _MOST_OUTCOME_CHARS) // 3
+_MOST_RESULT_TOKENS = (MOST_EVIDENCE_CHARS + _MOST_KNOWN_CHARS + _MOST_OUTCOME_CHARS + MOST_CONFLICT_CHARS) // 3
 """Of an outcome and its evidence, at three characters a token."""
 _COHERENCE_TOKENS = 80
 
@@ -45,7 +46,8 @@ async def audit_attempt(
     texts = {name: f"{chunk.title}\n{chunk.content}" for name, chunk in chunks.items()}
     facts = EvidenceFacts(texts, result.observed.files, result.observed.commands)
     goal = state.goal.text if state.goal is not None else ""
-    return await audit_result(model, task, result, state.orientation.content, facts, chunks, goal)
+    conflicts, _ = describe_open_conflicts(await store.read_facts(task.project_id))
+    return await audit_result(model, task, result, state.orientation.content, facts, chunks, goal, conflicts)
 
 
 async def audit_result(
@@ -56,6 +58,7 @@ async def audit_result(
     facts: EvidenceFacts,
     chunks: Mapping[str, Chunk],
     goal: str = "",
+    conflicts: str = "",
 ) -> AuditVerdict:
     """Decide whether the outcome is accepted."""
     if result.is_audited:
@@ -67,7 +70,7 @@ async def audit_result(
     if model.tier is not Tier.CAPABLE:
         return AuditVerdict(True, "Every quote stands in its source.")
     evidence = _describe_evidence(result.evidence, result.observed, chunks)
-    text = _audit_text(task, orientation, goal, result.outcome[:_MOST_OUTCOME_CHARS], evidence)
+    text = _audit_text(task, orientation, goal, result.outcome[:_MOST_OUTCOME_CHARS], evidence, conflicts)
     answer = await model.ask("audit", text, AuditAnswer, tokens=_ANSWER_TOKENS, role=Role.LEARNING)
     if answer is None:
         return AuditVerdict(False, "The auditor gave no usable answer.", is_judged=False)
@@ -87,7 +90,9 @@ async def require_audit_budget(model: WorkModel, task: WorkTask, orientation: Or
     await model.require_budget(Role.LEARNING, tokens + _MOST_RESULT_TOKENS, _ANSWER_TOKENS)
 
 
-def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: str, evidence: str) -> str:
+def _audit_text(
+    task: WorkTask, orientation: Orientation, goal: str, outcome: str, evidence: str, conflicts: str = ""
+) -> str:
     criteria = [f"{number}. {criterion.text}" for number, criterion in enumerate(orientation.success_criteria, 1)]
     return prompt(
         "audit",
@@ -97,6 +102,7 @@ def _audit_text(task: WorkTask, orientation: Orientation, goal: str, outcome: st
         criteria="\n".join(criteria) or "nothing is agreed yet",
         outcome=outcome,
         evidence=evidence,
+        conflicts=section(CONFLICTS_TITLE, conflicts),
     )
 
 

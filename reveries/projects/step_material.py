@@ -11,9 +11,10 @@ from reveries.projects.model import AgentState, TaskStatus, WorkStep, WorkTask
 from reveries.projects.prompt_material import (
     KNOWLEDGE_SHARE,
     ORIENTATION_SHARE,
+    choose_chunks,
     describe_purpose,
     describe_tasks,
-    list_chunks,
+    format_chunks,
 )
 from reveries.safe_text import one_line
 from reveries.tools.results import fence
@@ -48,6 +49,8 @@ class StepMaterial:
     orientation: str
     files: str
     known: str
+    conflicts: str
+    """Open contradictions of the notes."""
     before: str
     failure: str
     names: Mapping[str, str]
@@ -63,6 +66,7 @@ def gather_step_material(
     owner: str,
     chars: int,
     past_steps: Sequence[WorkStep] = (),
+    conflicts: str = "",
 ) -> StepMaterial:
     """Gather the material. `chunks`: all that the project knows; `matches`: what a search for the task brought, best
     first; `chars`: what fits the context; `past_steps`: the calls of the try before this one."""
@@ -70,17 +74,17 @@ def gather_step_material(
     basis_ids = {chunk.id for chunk in basis}
     other = [chunk for chunk in complete_found(matches, chunks) if chunk.id not in basis_ids]
     room = int(chars * KNOWLEDGE_SHARE)
-    basis_text, names = list_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
-    left = min(_MOST_OTHER_CHARS, room - len(basis_text))
-    more, more_names = list_chunks(other, left, len(names) + 1, most_chunk_chars=_OTHER_CHUNK_CHARS)
-    parts = [text for text, named in ((basis_text, names), (more, more_names)) if named]
+    chosen, left = choose_chunks(basis, room, most_chunk_chars=_BASIS_CHUNK_CHARS)
+    more, _ = choose_chunks(other, min(_MOST_OTHER_CHARS, left), most_chunk_chars=_OTHER_CHUNK_CHARS)
+    known, names = format_chunks([*chosen, *more], room)
     return StepMaterial(
         orientation=describe_purpose(state.orientation.content)[: int(chars * ORIENTATION_SHARE)],
         files=list_files(files),
-        known="\n".join(parts) or "nothing yet",
+        known=known,
+        conflicts=conflicts,
         before=_describe_tasks_before(state, task),
         failure=_describe_failure(state, task, owner, past_steps),
-        names=names | more_names,
+        names=names,
     )
 
 

@@ -19,9 +19,10 @@ from reveries.knowledge.model import (
 )
 from reveries.llm.base import Role
 from reveries.projects.answers import own_answers
+from reveries.projects.conflict_material import describe_open_conflicts
 from reveries.projects.evidence import AuditVerdict, Evidence, Observed, QuotedChunk, stands_in
 from reveries.projects.model import AgentState, NewQuestion, QuestionKind, WorkTask
-from reveries.projects.prompt_material import format_today, section
+from reveries.projects.prompt_material import CONFLICTS_TITLE, format_today, section
 from reveries.projects.step_material import StepMaterial, gather_step_material, pick_past_steps
 from reveries.projects.store import ProjectStore
 from reveries.projects.task_tools import TaskTools
@@ -222,9 +223,11 @@ async def _gather_material(place: Workplace, task: WorkTask, tools: TaskTools) -
     chunks = await place.store.knowledge.of_project(task.project_id)
     past_steps = pick_past_steps(await place.store.tasks.steps_of(task.id), task)
     place.seen_sources.update(*(step.foreign_sources for step in past_steps))
+    conflicts, conflict_sources = describe_open_conflicts(await place.store.read_facts(task.project_id))
+    place.seen_sources.update(conflict_sources)
     material = gather_step_material(
         place.state, task, chunks, matches, await tools.list_folder(), owner=place.model.owner,
-        chars=place.model.context_chars, past_steps=past_steps,
+        chars=place.model.context_chars, past_steps=past_steps, conflicts=conflicts,
     )  # fmt: skip
     shown = set(material.names.values())
     place.seen_sources.update(*(chunk.foreign_sources for chunk in chunks if chunk.id in shown))
@@ -241,6 +244,7 @@ def _step_text(place: Workplace, task: WorkTask, material: StepMaterial, tools: 
         today=format_today(tools.began_at),
         files=section("Files in the folder when this try began:", material.files),
         known=material.known,
+        conflicts=section(CONFLICTS_TITLE, material.conflicts),
         before=section("Tasks done before:", material.before),
         title=task.title,
         description=task.description,

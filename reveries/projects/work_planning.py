@@ -11,6 +11,7 @@ import msgspec
 from reveries.knowledge.model import Chunk
 from reveries.projects.answers import PREMISE_TAG
 from reveries.projects.coherence import describe_coherence
+from reveries.projects.conflict_material import describe_open_conflicts
 from reveries.projects.model import (
     AgentState,
     NewQuestion,
@@ -25,6 +26,7 @@ from reveries.projects.model import (
 from reveries.projects.orientation_rewrite import Proposal
 from reveries.projects.planning import MOST_TASKS, PlannedTask, check_plan
 from reveries.projects.prompt_material import (
+    CONFLICTS_TITLE,
     Material,
     describe_orientation,
     describe_tasks,
@@ -120,8 +122,11 @@ class WorkPlanning:
         chunks = await self._find_known(state)
         material = gather_material(state.orientation.content, state.activities, chunks, chars=model.context_chars)
         open_tasks = [task for task in state.tasks if task.status in _OPEN and task.goal_id == state.goal.id]
-        answer = await self._ask(model, state, why, missing, around, material, open_tasks)
-        sources = state.orientation.foreign_sources.union(*(chunk.foreign_sources for chunk in chunks))
+        conflicts, conflict_sources = describe_open_conflicts(await self.store.read_facts(state.project.id))
+        answer = await self._ask(model, state, why, missing, around, material, open_tasks, conflicts)
+        sources = state.orientation.foreign_sources.union(
+            conflict_sources, *(chunk.foreign_sources for chunk in chunks)
+        )
         if around.files:
             sources |= {"folder"}
         tasks = answer.tasks if answer is not None else ()
@@ -153,6 +158,7 @@ class WorkPlanning:
         around: PlanSurroundings,
         material: Material,
         open_tasks: Sequence[WorkTask],
+        conflicts: str,
     ) -> WorkPlan | None:
         assert state.goal is not None
         listed = [
@@ -167,6 +173,7 @@ class WorkPlanning:
             files=section("Files in the project's folder:", list_files(around.files)),
             orientation=section("Where it stands:", await self._describe_page(state)),
             known=material.known,
+            conflicts=section(CONFLICTS_TITLE, conflicts),
             done=section("Done so far:", describe_tasks(done) if done else ""),
             open=section("Open tasks:", "\n".join(listed)),
             why=f"{why} {model.owner} said that this is missing: {missing}" if missing else why,

@@ -47,6 +47,8 @@ _NEAR = 0.8
 _MIDDLE_COLUMNS, _WIDE_COLUMNS = 60, 92
 _COUNTS_COLUMNS, _TOKENS_COLUMNS, _SPLIT_COLUMNS = 26, 15, 24
 _INDENT = 2
+_ROLE_NAMES = {"learning": "audit"}
+"""What the owner is told a role is for, where its name says too little: it checks results, and pairs of lines."""
 
 
 @page_of(protocol.UsageReport, "usage")
@@ -80,7 +82,7 @@ def _period_rows(title: str, used: Sequence[UsedModel], columns: int) -> Page:
     total = f"{short_count(tokens)} tokens, {dollars(sum(usage.dollars for usage in used))}"
     page: Page = [line(Part(title, "strong"), Part(f"  {total}" if used else "  nothing yet", "dim"))]
     if used:
-        page += _usage_table("by role", used, lambda usage: usage.role, columns)
+        page += _usage_table("by role", used, lambda usage: _ROLE_NAMES.get(usage.role, usage.role), columns)
         page += _usage_table("by model", used, lambda usage: usage.model, columns)
         page += _worst_case_rows(used, columns)
     return page

@@ -136,12 +136,13 @@ def _decide_conflict(number: int, words: str) -> protocol.Request:
     name, *given = _split_name(words)
     decision = _CONFLICT_DECISIONS.get(given[0].casefold()) if given else None
     if decision is None or len(given) < 2:
-        raise UsageError("Say what holds.", advice="/conflict NAME dismiss|a|b ID [REASON]")
+        raise UsageError("Say what holds.", advice="/conflict NAME dismiss|a|b|reopen ID [REASON]")
     return protocol.DecideFactConflict(number, name[:_ID_CHARS], given[1][:64], decision, " ".join(given[2:])[:1000])
 
 
-_CONFLICT_DECISIONS: Final[dict[str, Literal["dismiss", "keep_a", "keep_b"]]] = {
+_CONFLICT_DECISIONS: Final[dict[str, Literal["dismiss", "keep_a", "keep_b", "reopen"]]] = {
     "dismiss": "dismiss",
+    "reopen": "reopen",
     "a": "keep_a",
     "b": "keep_b",
 }
@@ -330,7 +331,7 @@ COMMANDS: Final = (
     ),
     Command(
         "/conflict",
-        "NAME dismiss|a|b ID [REASON]",
+        "NAME dismiss|a|b|reopen ID [REASON]",
         "two lines that do not go together: both hold, or one",
         "mind",
         fetch=send_words(_decide_conflict),

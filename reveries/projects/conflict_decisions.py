@@ -93,17 +93,7 @@ class ConflictDecisions:
 
     async def put(self, transaction: Transaction, project_id: str, decision: NewDecision) -> None:
         """Store a decision; it takes the place of an earlier one about the same lines."""
-        (a_document, a_text), (b_document, b_text) = place_of(decision.pair.a), place_of(decision.pair.b)
-        named = {
-            "project_id": project_id,
-            "a_document": a_document,
-            "a_text": a_text,
-            "b_document": b_document,
-            "b_text": b_text,
-        }
-        turned = named | {"a_document": b_document, "a_text": b_text, "b_document": a_document, "b_text": a_text}
-        for row in (named, turned):
-            await transaction.run("decided_conflicts.drop_same", row)
+        named = await self.take_back(transaction, project_id, decision.pair)
         full: dict[str, object] = {
             **named,
             "id": self._new_id(),
@@ -114,9 +104,24 @@ class ConflictDecisions:
             "now": self._clock.now(),
             "rests_on": json.dumps(sorted(decision.rests_on)),
             "foreign_sources": json.dumps(sorted(decision.foreign_sources)),
-            "checksum": checksum(a_text, b_text),
+            "checksum": checksum(named["a_text"], named["b_text"]),
         }
         await transaction.run("decided_conflicts.put", full)
+
+    async def take_back(self, transaction: Transaction, project_id: str, pair: FactConflict) -> dict[str, str]:
+        """Delete what was decided of two lines, in either order. Return the columns that name them."""
+        (a_document, a_text), (b_document, b_text) = place_of(pair.a), place_of(pair.b)
+        named = {
+            "project_id": project_id,
+            "a_document": a_document,
+            "a_text": a_text,
+            "b_document": b_document,
+            "b_text": b_text,
+        }
+        turned = named | {"a_document": b_document, "a_text": b_text, "b_document": a_document, "b_text": a_text}
+        for row in (named, turned):
+            await transaction.run("decided_conflicts.drop_same", row)
+        return named
 
 
 def place_of(fact: Fact) -> Place:

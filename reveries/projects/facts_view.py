@@ -39,6 +39,8 @@ class ProjectFacts:
     """By document and line."""
     conflicts: Sequence[FactConflict]
     """The surest first; without those that were decided, with those that a model confirmed."""
+    settled: Sequence[FactConflict] = ()
+    """Those that the owner decided."""
     doubtful: Sequence[FactConflict] = ()
     """Pairs that no rule is sure of, the likeliest first: a capable model may judge them."""
     decisions: Mapping[frozenset[Place], ConflictDecision] = field(default_factory=dict)
@@ -125,8 +127,9 @@ def _read(kept: _Kept, chunks: Sequence[Chunk], decisions: Sequence[ConflictDeci
     conflicts = [pair for pair in sure if not _is_by_owner(decided, pair)]
     conflicts += [pair for pair in doubtful if _is_confirmed(decided, pair)]
     undecided = [pair for pair in doubtful if lines_of(pair) not in decided]
+    settled = [pair for pair in (*sure, *doubtful) if _is_by_owner(decided, pair)]
     kept.facts, kept.version = facts, whole_version
-    kept.whole = ProjectFacts(by_name, all_facts, conflicts, undecided, decided)
+    kept.whole = ProjectFacts(by_name, all_facts, conflicts, settled, undecided, decided)
     return kept.whole
 
 

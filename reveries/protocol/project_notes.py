@@ -83,6 +83,8 @@ class FactConflictEntry(msgspec.Struct, frozen=True):
     """The same as long as both lines are unchanged."""
     found_by: Literal["rule", "model"] = "rule"
     model: str = ""
+    decision: Literal["", "dismissed", "kept_a", "kept_b"] = ""
+    """What the owner decided of it."""
 
 
 class FactConflicts(Answer, frozen=True):
@@ -160,19 +162,22 @@ class AskFacts(Request, frozen=True):
 
 @request(answer=FactConflicts, safe=True, large=True)
 class AskFactConflicts(Request, frozen=True):
-    """What does not go together in the notes, documents and answers of a project. Answered by `FactConflicts`."""
+    """What does not go together in the notes, documents and answers of a project. `is_decided`: what the owner decided
+    of it instead. Answered by `FactConflicts`."""
 
     project: ProjectName
+    is_decided: bool = False
 
 
 @request(answer=FactConflicts)
 class DecideFactConflict(Request, frozen=True):
     """Say of two lines that do not go together that they do (`dismiss`), or which one holds: they are not shown again
-    while both are unchanged. `conflict`: a unique prefix of its id. Answered by `FactConflicts`, those left."""
+    while both are unchanged; or take that back (`reopen`). `conflict`: a unique prefix of its id. Answered by
+    `FactConflicts`, those left."""
 
     project: ProjectName
     conflict: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-    decision: Literal["dismiss", "keep_a", "keep_b"]
+    decision: Literal["dismiss", "keep_a", "keep_b", "reopen"]
     reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 

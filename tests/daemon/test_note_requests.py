@@ -38,6 +38,16 @@ async def test_notes_answer_a_question_a_decision_hides_a_conflict_and_a_draft_i
         left = await ask(mind, decided, protocol.FactConflicts)
         assert (left.conflicts, left.decided) == ([], 1)
 
+        [settled] = (await ask(mind, protocol.AskFactConflicts(1, NAME, True), protocol.FactConflicts)).conflicts
+        assert (settled.conflict_id, settled.decision, settled.found_by) == (conflict.conflict_id, "dismissed", "rule")
+        other = protocol.DecideFactConflict(1, NAME, conflict.conflict_id[:6], "keep_a")
+        assert (await ask(mind, other, protocol.FactConflicts)).decided == 1, "a slip is put right without a detour"
+        reopened = protocol.DecideFactConflict(1, NAME, conflict.conflict_id[:6], "reopen")
+        back = await ask(mind, reopened, protocol.FactConflicts)
+        assert ([entry.conflict_id for entry in back.conflicts], back.decided) == ([conflict.conflict_id], 0)
+        with pytest.raises(NotFoundError):
+            await ask(mind, reopened, protocol.FactConflicts)
+
         made = await ask(mind, protocol.WriteDraft(1, NAME, "tent rental"), protocol.Drafts)
         assert "Tent rental: 520 EUR. (mail.md:3)" in made.drafts[0].content
         await ask(mind, protocol.DropDraft(1, NAME, made.drafts[0].draft_id[:8]), protocol.Drafts)

@@ -14,6 +14,7 @@ from reveries.safe_text import one_line
 if TYPE_CHECKING:
     from reveries.protocol import FactConflicts, FactEntry, Facts, ValueLine
 
+_DECIDED = {"dismissed": "  both hold", "kept_a": "  a holds", "kept_b": "  b holds"}
 _KINDS = ("date", "amount", "measure", "open")
 
 
@@ -33,12 +34,14 @@ def list_facts_command(name: str, kind: str | None, is_ahead: bool, as_json: boo
 
 @click.command("conflicts")
 @click.argument("name")
+@click.option("--decided", "is_decided", is_flag=True, help="Only what you decided.")
 @json_option(protocol.FactConflicts)
-def list_conflicts_command(name: str, as_json: bool) -> None:
+def list_conflicts_command(name: str, is_decided: bool, as_json: bool) -> None:
     """Show what does not go together in the notes of a project: one thing with two values."""
     from reveries.client.sync_call import ask_mind
 
-    print_answer(ask_mind(lambda new_id: protocol.AskFactConflicts(new_id, name), protocol.FactConflicts), as_json)
+    asked = ask_mind(lambda new_id: protocol.AskFactConflicts(new_id, name, is_decided), protocol.FactConflicts)
+    print_answer(asked, as_json)
 
 
 @click.group("conflict", short_help="Decide what does not go together.")
@@ -76,6 +79,20 @@ def keep_command(name: str, conflict: str, side: str, reason: str, as_json: bool
     decision: Literal["keep_a", "keep_b"] = "keep_a" if side.casefold() == "a" else "keep_b"
     asked = ask_mind(
         lambda new_id: protocol.DecideFactConflict(new_id, name, conflict, decision, reason), protocol.FactConflicts
+    )
+    print_answer(asked, as_json)
+
+
+@conflict_group.command("reopen")
+@click.argument("name")
+@click.argument("conflict", metavar="ID")
+@json_option(protocol.FactConflicts)
+def reopen_command(name: str, conflict: str, as_json: bool) -> None:
+    """Take back what you decided: reveries project conflict reopen Fair 4f2a. ID: see project conflicts --decided."""
+    from reveries.client.sync_call import ask_mind
+
+    asked = ask_mind(
+        lambda new_id: protocol.DecideFactConflict(new_id, name, conflict, "reopen"), protocol.FactConflicts
     )
     print_answer(asked, as_json)
 
@@ -119,14 +136,19 @@ def fact_conflicts_page(answer: "FactConflicts") -> Page:
         judge = f"  found by {one_line(conflict.model) or 'a model'}" if conflict.found_by == "model" else ""
         name = Part(f"  {one_line(conflict.conflict_id)[:8]}", "accent")
         subject = Part(f"  {one_line(conflict.subject, 100)}", "strong")
-        page += [*([line()] if page else []), line(name, subject, Part(judge, "dim"))]
+        decided = Part(_DECIDED.get(conflict.decision, ""), "dim")
+        page += [*([line()] if page else []), line(name, subject, Part(judge, "dim"), decided)]
         page += [row for letter, side in (("a", conflict.a), ("b", conflict.b)) for row in _side_rows(letter, side)]
     return page + _decided_rows(answer)
 
 
 def _decided_rows(answer: "FactConflicts") -> Page:
     decided = plural(answer.decided, "pair")
-    return [line(Part(f"  {decided} decided, and shown again if a line changes", "dim"))] if answer.decided else []
+    return (
+        [line(Part(f"  {decided} decided, and shown again if a line changes (--decided shows them)", "dim"))]
+        if answer.decided
+        else []
+    )
 
 
 def _side_rows(letter: str, side: "ValueLine") -> Page:

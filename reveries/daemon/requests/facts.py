@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -44,7 +44,8 @@ async def list_facts(call: Call, request: protocol.AskFacts) -> protocol.Facts:
 @handles(protocol.AskFactConflicts)
 async def list_fact_conflicts(call: Call, request: protocol.AskFactConflicts) -> protocol.FactConflicts:
     store = call.mind.projects.store
-    return _conflicts_frame(request.request_id, await store.read_facts((await store.find(request.project)).id))
+    project_facts = await store.read_facts((await store.find(request.project)).id)
+    return _conflicts_frame(request.request_id, project_facts, is_decided=request.is_decided)
 
 
 @handles(protocol.DecideFactConflict)
@@ -52,16 +53,18 @@ async def decide_fact_conflict(call: Call, request: protocol.DecideFactConflict)
     store = call.mind.projects.store
     project = await store.find(request.project)
     project_facts = await store.read_facts(project.id)
-    pair = find_conflict(project_facts.conflicts, request.conflict)
-    state = _DECISIONS[request.decision]
-    rests_on, sources = project_facts.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
-    reason = plain(request.reason)
-    decision = NewDecision(pair, state, DecidedBy.OWNER, reason, rests_on=rests_on, foreign_sources=sources)
+    state = _DECISIONS.get(request.decision)
+    pairs = project_facts.settled if state is None else (*project_facts.conflicts, *project_facts.settled)
+    pair = find_conflict(pairs, request.conflict)
     async with store.transaction() as transaction:
-        await store.conflict_decisions.put(transaction, project.id, decision)
-        await store.log.put(
-            transaction, project.id, "conflict.decided", f"{state.value}: {one_line(pair.subject, 200)}"
-        )
+        if state is None:
+            await store.conflict_decisions.take_back(transaction, project.id, pair)
+        else:
+            rests_on, sources = project_facts.bases_of((fact.document, fact.line) for fact in (pair.a, pair.b))
+            decision = NewDecision(pair, state, DecidedBy.OWNER, plain(request.reason), "", rests_on, sources)
+            await store.conflict_decisions.put(transaction, project.id, decision)
+        logged = f"{state.value if state is not None else 'reopened'}: {one_line(pair.subject, 200)}"
+        await store.log.put(transaction, project.id, "conflict.decided", logged)
         await store.rests.clear(transaction, project.id)
     call.mind.projects.consider()
     return _conflicts_frame(request.request_id, await store.read_facts(project.id))
@@ -72,13 +75,19 @@ _DECISIONS: Final = {
     "keep_a": DecisionState.KEPT_A,
     "keep_b": DecisionState.KEPT_B,
 }
+_OWNERS_DECISIONS: Final[dict[DecisionState, Literal["dismissed", "kept_a", "kept_b"]]] = {
+    DecisionState.DISMISSED: "dismissed",
+    DecisionState.KEPT_A: "kept_a",
+    DecisionState.KEPT_B: "kept_b",
+}
 
 
-def _conflicts_frame(request_id: int, project_facts: ProjectFacts) -> protocol.FactConflicts:
-    decided = sum(decision.decided_by is DecidedBy.OWNER for decision in project_facts.decisions.values())
-    return protocol.FactConflicts(
-        request_id, [conflict_entry(pair, project_facts) for pair in project_facts.conflicts], decided
-    )
+def _conflicts_frame(
+    request_id: int, project_facts: ProjectFacts, *, is_decided: bool = False
+) -> protocol.FactConflicts:
+    pairs = project_facts.settled if is_decided else project_facts.conflicts
+    entries = [conflict_entry(pair, project_facts) for pair in pairs]
+    return protocol.FactConflicts(request_id, entries, len(project_facts.settled))
 
 
 def fact_entries(
@@ -106,13 +115,15 @@ def _fact_entry(project_facts: ProjectFacts, fact: Fact, today: date) -> protoco
 def conflict_entry(pair: FactConflict, project_facts: ProjectFacts) -> protocol.FactConflictEntry:
     """Convert a conflict to its frame part."""
     judged = project_facts.decisions.get(lines_of(pair))
+    is_by_model = judged is not None and judged.decided_by is DecidedBy.MODEL
     return protocol.FactConflictEntry(
         one_line(pair.subject, 200),
         _side(pair.a),
         _side(pair.b),
         pair_id(pair),
-        "model" if judged is not None else "rule",
-        one_line(judged.model) if judged is not None else "",
+        "model" if is_by_model else "rule",
+        one_line(judged.model) if judged is not None and is_by_model else "",
+        _OWNERS_DECISIONS.get(judged.state, "") if judged is not None else "",
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from reveries.knowledge.facts.called_off import call_off_elsewhere
 from reveries.knowledge.facts.conflicts import pair_facts
 from reveries.knowledge.facts.extraction import extract_facts
 from reveries.knowledge.facts.fact_conflict import FactConflict
@@ -115,7 +116,7 @@ def _read(kept: _Kept, chunks: Sequence[Chunk], decisions: Sequence[ConflictDeci
     facts = {
         version: kept.facts.get(version) or _facts_of(document, currency) for version, document in versions.items()
     }
-    all_facts = [fact for of_document in facts.values() for fact in of_document]
+    all_facts = call_off_elsewhere([fact for of_document in facts.values() for fact in of_document])
     replaced = {(chunk.id, chunk.superseded_by) for chunk in chunks if chunk.superseded_by is not None}
     by_name = {document.name: document for document in documents}
     decided = by_pair(decisions)

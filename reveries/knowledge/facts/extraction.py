@@ -8,6 +8,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Final, TypeVar
 
+from reveries.knowledge.facts.called_off import SENTENCE_CHARS, Sentences, is_called_off
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
 from reveries.knowledge.facts.day_patterns import MONTH_ALONE, MONTH_AND_YEAR
 from reveries.knowledge.facts.days import (
@@ -16,7 +17,6 @@ from reveries.knowledge.facts.days import (
     DayMention,
     find_days,
     is_deadline,
-    is_moved_to,
     is_start,
 )
 from reveries.knowledge.facts.kroner import name_kroner
@@ -26,21 +26,9 @@ from reveries.knowledge.facts.numbers import writes_decimal_comma
 from reveries.knowledge.facts.open_ends import find_open_ends
 from reveries.knowledge.facts.quantities import QuantityMention, find_quantities, main_currency, mask
 from reveries.knowledge.facts.tables import read_table_facts
-from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation, pattern_of
+from reveries.knowledge.facts.vocabulary import VOCABULARY, alternation
 from reveries.knowledge.facts.worded_quantities import find_worded_quantities
 
-_CANCELLED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('cancelled'))}(?!\w)", re.IGNORECASE)
-_DENIED: Final = re.compile(rf"(?<!\w){pattern_of(VOCABULARY.words('denied'))}(?!\w)", re.IGNORECASE)
-_UNTIL: Final = re.compile(r"\b(?:until|before|bis|vor|avant|antes|prima|voor|før)\b", re.IGNORECASE)
-"""A denial with such a word reaches forward only, to the day that it names."""
-_CLAUSE: Final = re.compile(r"[,;:–—]|\b(?:but|sondern|aber|mais|pero|sino|ma|maar|men)\b", re.IGNORECASE)
-_PRONOUN: Final = re.compile(
-    r"\W*(?:(?:it|that|this|das|es|dies|er|sie|cela|ça|il|elle|dit|dat|die|hij|den|det|dette)\s+"
-    r"(?:is|was|has been|will be|got|ist|wurde|wird|fällt|entfällt|est|a été|n'aura|wordt|werd|gaat|er|ble|blir)|"
-    r"c['’]est|è|è stat[oa]|viene|está|fue|ha sido|queda|se (?:cancela|suspende))\b",
-    re.IGNORECASE,
-)
-"""Begins a sentence about what the one before it speaks of."""
 _SENTENCE_END: Final = re.compile(r"[.!?…](?=\s+[^\W\d_a-zà-ÿ]|\s*$)|;\s|\n\s*\n")
 _NUMBER_LIKE: Final = re.compile(
     r"\+?\d[\d\s/()-]{6,}\d|\b(?:isbn|ismn|issn|iban|tel|telefon|phone|teléfono|ref|nr|no|nº|n°)\b\.?:?\s*[\w/.-]*\d[\w/.-]*(?:[\s-]\d+)*",
@@ -62,8 +50,6 @@ _FULL_LINE_CHARS: Final = 55
 """A line that was broken to fit is at least so long."""
 _EDGE_CHARS: Final = 4
 """A number that ends a line is looked for so far before its end."""
-_SENTENCE_CHARS: Final = 600
-"""A sentence is read so far before and behind a day: a line of a whole book has no end."""
 _REACH_CHARS: Final = 60
 """A time of day belongs to the day that stands at most this far from it in the sentence."""
 
@@ -173,14 +159,17 @@ class _DocumentReading:
         undated = mask(text, [(day.start, day.end) for day in days])
         times = _find_in_parts(parts, undated, find_times)
         free = set(times)
-        ends, whole_ends = _sentence_ends(text), _sentence_ends(block.text)
+        # The point of "8. Dezember" ends no sentence.
+        in_days = {at for day in days for at in range(day.start + 1, day.end)}
+        ends, whole_ends = (
+            [end for end in _sentence_ends(words) if end not in in_days] for words in (text, block.text)
+        )
         for mention in days:
             sentence = _sentence_around(ends, len(text), mention.start, mention.end)
-            time = _time_of(mention, sentence, days, times)
-            free -= {time} if time is not None else set()
-            named_time = time.time if time is not None else ""
-            if (fact := _day_fact(self.document, block, mention, named_time, whole_ends)) is not None:
-                yield fact
+            of_day = _times_of(mention, sentence, days, times)
+            free -= set(of_day)
+            if (fact := _day_fact(self.document, block, mention, days, whole_ends)) is not None:
+                yield from _at_hours(fact, block, of_day)
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
         text = mask(undated, [(time.start, time.end) for time in times])
@@ -294,8 +283,11 @@ def _fact_at(document: str, block: _Block, kind: FactKind, start: int, end: int)
     return Fact(kind, line.text, document, line.number, offset, offset + end - start, written_on=line.written_on)
 
 
-def _day_fact(document: str, block: _Block, mention: DayMention, time: str, ends: Sequence[int]) -> Fact | None:
-    """Return the fact of a day; None for the day that only says when the rest was written. `ends`: of the sentences."""
+def _day_fact(
+    document: str, block: _Block, mention: DayMention, days: Sequence[DayMention], ends: Sequence[int]
+) -> Fact | None:
+    """Return the fact of one of the `days` of a block; None for the day that only says when the rest was written.
+    `ends`: of the sentences."""
     fact = _fact_at(document, block, FactKind.DATE, mention.start, mention.end)
     line, _ = block.place(mention.start)
     # What is said of today or yesterday is past by the time that anybody looks.
@@ -310,30 +302,9 @@ def _day_fact(document: str, block: _Block, mention: DayMention, time: str, ends
         bound = Bound.BY
     elif is_start(block.text, mention.start):
         bound = Bound.FROM
-    is_cancelled = _is_called_off(block.text, mention, ends) and not is_moved_to(block.text, mention.start)
-    day = Day(mention.first, mention.last, time, bound, is_cancelled)
+    is_cancelled = is_called_off(block.text, mention, days, _sentences_at(block.text, mention, ends))
+    day = Day(mention.first, mention.last, "", bound, is_cancelled)
     return replace(fact, day=day)
-
-
-def _is_called_off(text: str, mention: DayMention, ends: Sequence[int]) -> bool:
-    """Whether the sentence around a day calls it off or denies it, or the next one does with a pronoun."""
-    begin, end = _sentence_around(ends, len(text), mention.start, mention.end)
-    first, last = max(begin, mention.start - _SENTENCE_CHARS), min(end, mention.end + _SENTENCE_CHARS)
-    if _CANCELLED.search(text, first, last):
-        return True
-    for denial in _DENIED.finditer(text, first, last):
-        is_before = denial.end() <= mention.start
-        between = text[denial.end() : mention.start]
-        if is_before and not _CLAUSE.search(between) and not re.search(r"\d(?!.{0,12}$)", between):
-            return True
-        if not is_before and not _UNTIL.search(denial.group()):
-            return True
-    following = text[end : _sentence_around(ends, len(text), end, end + 1)[1]][:_SENTENCE_CHARS]
-    return (
-        _PRONOUN.match(following) is not None
-        and _CANCELLED.search(following) is not None
-        and re.search(r"\d", following) is None
-    )
 
 
 def _sentence_ends(text: str) -> list[int]:
@@ -350,11 +321,18 @@ def _sentence_around(ends: Sequence[int], length: int, start: int, end: int) -> 
     return ends[before - 1] if before else 0, ends[behind] if behind < len(ends) else length
 
 
+def _sentences_at(text: str, mention: DayMention, ends: Sequence[int]) -> Sentences:
+    """Return the bounds of the sentence around a day, and where the one behind it ends."""
+    begin, end = _sentence_around(ends, len(text), mention.start, mention.end)
+    behind = _sentence_around(ends, len(text), end, end + 1)[1]
+    return Sentences(max(begin, mention.start - SENTENCE_CHARS), min(end, mention.end + SENTENCE_CHARS), end, behind)
+
+
 def _goes_on(text: str, at: int, longest: Sequence[str]) -> bool:
     """Whether the sentence of the line that ends at `at` goes on in the next: the line breaks off at a small word or
     a comma, or it is full and the next begins small, or fills as much as this one."""
     line = text[text.rfind("\n", 0, at) + 1 : at].rstrip(" \x00")
-    following = text[at + 1 : at + _SENTENCE_CHARS].lstrip(" >\x00").partition("\n")[0]
+    following = text[at + 1 : at + SENTENCE_CHARS].lstrip(" >\x00").partition("\n")[0]
     last_word = re.search(r"([^\W\d_]+)$", line)
     if last_word is not None and last_word[1].casefold() in VOCABULARY.stop_words:
         return True
@@ -371,14 +349,27 @@ def _is_full_at(longest: Sequence[str], line: str, following: str) -> bool:
     return fitting > _FULL_LINE_CHARS and len(line) + 1 + len(following.partition(" ")[0]) > fitting
 
 
-def _time_of(
+def _times_of(
     mention: DayMention, sentence: tuple[int, int], days: Sequence[DayMention], times: Sequence[TimeMention]
-) -> TimeMention | None:
-    """Return the time of day that belongs to a day: the next one behind it in its sentence, else the one before."""
+) -> Sequence[TimeMention]:
+    """Return the times of day that belong to a day: those behind it in its sentence, else the one before."""
     if mention.first != mention.last:
-        return None
+        return ()
     first, last = sentence
     next_day = min((day.start for day in days if day.start >= mention.end), default=last)
-    behind = [time for time in times if mention.end <= time.start < min(last, next_day, mention.end + _REACH_CHARS)]
+    behind: list[TimeMention] = []
+    for time in times:
+        reach = (behind[-1].end if behind else mention.end) + _REACH_CHARS
+        if mention.end <= time.start < min(last, next_day, reach):
+            behind.append(time)
     before = [time for time in times if max(first, mention.start - _REACH_CHARS) <= time.start < mention.start]
-    return behind[0] if behind else before[-1] if before else None
+    return behind or before[-1:]
+
+
+def _at_hours(fact: Fact, block: _Block, times: Sequence[TimeMention]) -> Iterator[Fact]:
+    """Yield the fact of a day once for each of its hours; behind the first each stands where its hour does."""
+    assert fact.day is not None
+    yield replace(fact, day=replace(fact.day, time=times[0].time)) if times else fact
+    for time in times[1:]:
+        at = _fact_at(fact.document, block, FactKind.DATE, time.start, time.end)
+        yield replace(at, day=replace(fact.day, time=time.time))

@@ -46,7 +46,9 @@ from reveries.knowledge.facts.day_patterns import (
 from reveries.knowledge.facts.numbers import read_number_words
 from reveries.knowledge.facts.vocabulary import VOCABULARY
 
-_AMBIGUOUS_MONTHS: Final = frozenset({"may", "mar", "march", "ago", "gen", "mag", "sept", "man", "jan", "des", "mai"})
+_AMBIGUOUS_MONTHS: Final = frozenset(
+    {"may", "mar", "march", "ago", "gen", "mag", "sept", "man", "jan", "des", "mai", "maja"}
+)
 """Also other words, or names: they need more than a number before them."""
 _AHEAD_DAYS: Final = 92
 _BACK_DAYS: Final = 31

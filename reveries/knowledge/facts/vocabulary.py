@@ -24,6 +24,8 @@ class Vocabulary:
     currency_words: Mapping[str, list[str]]
     kroner_words: Mapping[str, Mapping[str, list[str]]]
     """Code -> the `words` and the `forms` of words that only the country with these kroner writes."""
+    days_elsewhere: Mapping[str, list[list[str]]]
+    """Names of `months` and `weekdays` in languages of which nothing else is read."""
 
     def words(self, key: str, *, skip: Iterable[str] = ()) -> list[str]:
         """Return the words of `key` in all languages, without repetitions."""
@@ -34,8 +36,8 @@ class Vocabulary:
         """Return word -> place in the list of `key`, from 1: names of months, of weekdays, ordinals."""
         return {
             word: place
-            for table in self.languages.values()
-            for place, words in enumerate(table[key], 1)
+            for table in (self.days_elsewhere, *self.languages.values())
+            for place, words in enumerate(table.get(key, []), 1)
             for word in words
         }
 
@@ -107,7 +109,8 @@ def pattern_of(phrases: Iterable[str]) -> str:
 def _load() -> Vocabulary:
     raw = tomllib.loads(resources.files(__package__).joinpath("vocabulary.toml").read_text(encoding="utf-8"))
     units, currencies, kroner = raw.pop("units"), raw.pop("currencies"), raw.pop("kroner")
-    return Vocabulary(raw, units, currencies, kroner)
+    days_elsewhere = raw.pop("other_languages")
+    return Vocabulary(raw, units, currencies, kroner, days_elsewhere)
 
 
 VOCABULARY: Final = _load()

@@ -48,6 +48,20 @@ def test_days_are_read_in_seven_languages() -> None:
         assert values(text, FactKind.DATE) == [value], text
 
 
+def test_days_and_sums_in_languages_that_are_not_read_are_no_other_values() -> None:
+    for text, value in {
+        "Spotkanie zarządu 22 stycznia 2027, koszt 2 400 funtów": ["2027-01-22", "2400 GBP"],
+        "W piątek 5 marca 2027 płacimy 1 350,50 złotych": ["2027-03-05", "1350.5 PLN"],
+        "Mødet er mandag den 22. marts 2027 kl. 19": ["2027-03-22T19:00"],
+        "Mötet är lördagen den 8 maj 2027 och kostar 90 kronor": ["2027-05-08", "90 SEK"],
+        "Schůze 22. ledna 2027, cena 1 500 Kč": ["2027-01-22", "1500 CZK"],
+        "Reunião a 22 de março de 2027": ["2027-03-22"],
+        "Kokous 22. tammikuuta 2027": ["2027-01-22"],
+    }.items():
+        facts = extract_facts("note.md", text, TODAY)
+        assert [" ".join(filter(None, (fact.value, fact.unit))) for fact in facts] == value, text
+
+
 def test_what_only_looks_like_a_day_is_none() -> None:
     for text in (
         "Anodes of 2.5 kg, 15.000 mm² of air",

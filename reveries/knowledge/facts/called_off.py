@@ -1,8 +1,10 @@
 """Which days a text calls off, and which of them stand in their place. Pure."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from reveries.index.terms import stem, words_of
@@ -58,12 +60,13 @@ class Sentences:
 
 
 def is_called_off(text: str, mention: DayMention, days: Sequence[DayMention], sentences: Sentences) -> bool:
-    """Whether the sentence around one of the `days` of `text` calls it off, denies it or names another instead, or the
-    next one does."""
+    """Whether the sentence around one of the `days` of `text`, which are in its order, calls it off, denies it or names
+    another instead, or the next one does."""
     if is_moved_to(text, mention.start):
         return False
     begin, end = sentences.begin, sentences.end
-    others = [day for day in days if day is not mention and begin <= day.start < end]
+    first, last = (bisect_left(days, at, key=attrgetter("start")) for at in (begin, end))
+    others = [day for day in days[first:last] if day is not mention]
     if _INSTEAD_OF.search(text, max(begin, mention.start - 40), mention.start):
         return bool(others) or _CANCELLED.search(text, begin, end) is not None
     if (cancelled := _CANCELLED.search(text, begin, end)) is not None:

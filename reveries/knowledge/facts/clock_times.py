@@ -67,13 +67,15 @@ class _Clock:
 def find_times(text: str) -> list[TimeMention]:
     """Return the times of day that `text` names, in its order."""
     taken: list[TimeMention] = []
+    is_taken = bytearray(len(text))
     for pattern, read in _RULES:
         for match in pattern.finditer(text):
-            if any(match.start() < other.end and other.start < match.end() for other in taken):
+            if any(is_taken[match.start() : match.end()]):
                 continue
             if (clock := read(match)) is not None and (time := _say(clock, text, match)):
                 start, end = match.span("t")
                 taken.append(TimeMention(start, end, time))
+                is_taken[start:end] = b"\1" * (end - start)
     return _join_spans(text, sorted(taken, key=lambda mention: mention.start))
 
 

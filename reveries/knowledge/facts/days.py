@@ -7,10 +7,12 @@ Here a number is a day only beside the name of a month, a weekday that fits it, 
 
 import calendar
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
+from operator import itemgetter
 from typing import Final
 
 from reveries.knowledge.facts.day_patterns import (
@@ -133,13 +135,14 @@ def find_days(
     one mention."""
     context = context or DayContext()
     taken: list[DayMention] = []
+    written_out: list[tuple[int, date]] = []
     is_taken = bytearray(len(text))
     for pattern, rule in _RULES:
         for match in pattern.finditer(text):
             if any(is_taken[match.start() : match.end()]):
                 continue
-            earlier = [other for other in taken if other.end <= match.start() and other.is_written_out]
-            recent = max(earlier, key=lambda mention: mention.end).last if earlier else context.recent
+            place = bisect_right(written_out, match.start(), key=itemgetter(0))
+            recent = written_out[place - 1][1] if place else context.recent
             reading = _Reading(text, written_on, order, replace(context, recent=recent))
             try:
                 mentions = list(rule(match, reading))
@@ -148,6 +151,9 @@ def find_days(
             taken += mentions
             for mention in mentions:
                 is_taken[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
+                if mention.is_written_out:
+                    place = bisect_left(written_out, mention.end, key=itemgetter(0))
+                    written_out.insert(place, (mention.end, mention.last))
     return _join_spans(text, sorted(taken, key=lambda mention: (mention.start, mention.first)))
 
 

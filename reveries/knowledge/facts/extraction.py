@@ -5,7 +5,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from reveries.knowledge.facts.called_off import SENTENCE_CHARS, Sentences, is_called_off
@@ -356,14 +357,17 @@ def _times_of(
     if mention.first != mention.last:
         return ()
     first, last = sentence
-    next_day = min((day.start for day in days if day.start >= mention.end), default=last)
+    by_start = attrgetter("start")
+    place = bisect_left(days, mention.end, key=by_start)
+    next_day = days[place].start if place < len(days) else last
     behind: list[TimeMention] = []
-    for time in times:
-        reach = (behind[-1].end if behind else mention.end) + _REACH_CHARS
-        if mention.end <= time.start < min(last, next_day, reach):
-            behind.append(time)
-    before = [time for time in times if max(first, mention.start - _REACH_CHARS) <= time.start < mention.start]
-    return behind or before[-1:]
+    for time in islice(times, bisect_left(times, mention.end, key=by_start), None):
+        if time.start >= min(last, next_day, (behind[-1].end if behind else mention.end) + _REACH_CHARS):
+            break
+        behind.append(time)
+    place = bisect_left(times, mention.start, key=by_start)
+    is_before = place > 0 and times[place - 1].start >= max(first, mention.start - _REACH_CHARS)
+    return behind or (times[place - 1 : place] if is_before else ())
 
 
 def _at_hours(fact: Fact, block: _Block, times: Sequence[TimeMention]) -> Iterator[Fact]:

@@ -98,6 +98,7 @@ def find_quantities(text: str, *, is_comma_decimal: bool | None = None, currency
     """Return the sums and measures in `text`, in its order. `currency`: that of numbers which only a word such as
     "costs" or two decimals show to be money; without it they are left out."""
     taken: list[QuantityMention] = []
+    is_taken = bytearray(len(text))
     for mention in (
         *_money(text, is_comma_decimal),
         *_sides(text, is_comma_decimal),
@@ -106,8 +107,9 @@ def find_quantities(text: str, *, is_comma_decimal: bool | None = None, currency
         *_implied_money(text, currency),
     ):
         mention = _with_cents(replace(mention, quantity=_with_degrees(mention.quantity, text)), text)
-        if not any(mention.start < other.end and other.start < mention.end for other in taken):
+        if not any(is_taken[mention.start : mention.end]):
             taken.append(mention)
+            is_taken[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
     return sorted(taken, key=lambda mention: mention.start)
 
 

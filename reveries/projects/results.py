@@ -73,7 +73,7 @@ class TaskResults:
             for learning in result.learnings
         ]
         prepared = await self.store.knowledge.prepare(task.project_id, learnings)
-        rests = {*task.rests_on, *result.rests_on}
+        rests = {*task.rests_on, *result.rests_on} - await self._sections_of_made(task, result.observed.task_files)
         experience = f"I worked on {state.project.name}: {task.title}. {result.outcome}"
         async with self.store.transaction() as transaction:
             await self.store.tasks.end(
@@ -98,6 +98,17 @@ class TaskResults:
             await self.memory.put_experience(transaction, experience, is_tainted=bool(task.foreign_sources))
         self.report_event("done", f"{task.title}: {result.outcome}")
         await self.memory.light_sleep()
+
+    async def _sections_of_made(self, task: WorkTask, files: Sequence[TaskFile]) -> set[str]:
+        """Return the ids of what is known of the files that a task made or changed: as they were before, they are
+        nothing that its result rests on."""
+        made = {file.path for file in files if file.is_made}
+        if not made:
+            return set()
+        documents = await self.store.knowledge.documents(task.project_id)
+        ids = {document.id for document in documents if document.is_note_at(made)}
+        chunks = await self.store.knowledge.of_project(task.project_id)
+        return {chunk.id for chunk in chunks if chunk.document_id in ids}
 
     async def _note_reached(
         self, transaction: Transaction, task: WorkTask, reached: Sequence[str], redone: Set[str]

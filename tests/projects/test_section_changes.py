@@ -90,3 +90,27 @@ async def test_what_changed_stands_in_the_question_and_in_all_that_the_redo_is_s
         steps = len(hand.shown["step"])
         await work.wake(project)
         assert said in hand.shown["step"][steps]
+
+
+@pytest.mark.system
+async def test_its_own_edit_of_a_file_puts_the_result_in_no_doubt_that_says_to_rest_on_that_file(
+    tmp_path: Path, folder: Path
+) -> None:
+    (folder / "page.md").write_text("The stand costs 185 euros.\n\nPower is 40.\n")
+    edit = step("edit_file", path="page.md", old="185", new="195")
+    done = finished(outcome="It is right.", rests_on=[f"k{number}" for number in range(1, 9)])
+    plan = {"tasks": [task_of("Mend the page")], "success_criteria": ["It is there"]}
+    hand = Hand(plans=[plan], steps=[edit, done], verdicts=[{"why": "It is so.", "accepted": True, "reached": [1]}])
+    async with open_work(tmp_path, hand, services=tool_services(tmp_path, find_sandbox())) as work:
+        project = await work.store.create("Fair", str(folder), may_write=True)
+        await work.store.set_goal(project, GOAL, None)
+        await work.wake(project)
+        task = await work.task(project, "Mend the page")
+        assert task.status is TaskStatus.DONE
+        assert task.rests_on, "on the notes it does rest"
+        await work.clock.advance(60.0)
+        await work.work.follow_folder(project.id)
+        assert not (await work.task(project, "Mend the page")).flagged_because
+        (folder / "mail.txt").write_text(MAIL.replace("185", "205"))
+        await work.work.follow_folder(project.id)
+        assert "205" in (await work.task(project, "Mend the page")).flagged_because

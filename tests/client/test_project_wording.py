@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import reveries
+from reveries.client.features.project_notes import describe_progress
 from reveries.client.features.project_wording import describe_action, describe_details, describe_trigger
+from reveries.protocol import ProjectLine
 
 SOURCES = Path(reveries.__file__).parent
 _LOGGED = re.compile(r"""log(?:_event|\.put)?\(\s*[^()]*?"([a-z]+\.[a-z_]+|planned)\"""")
@@ -45,3 +47,30 @@ def test_a_new_page_says_in_words_why_it_was_written() -> None:
 )
 def test_what_a_program_did_is_in_words_and_never_as_what_you_did(details: str, words: str) -> None:
     assert describe_details("mcp:agent", details) == words
+
+
+def test_nothing_is_left_to_do_only_where_all_is_shown_and_nothing_is_asked() -> None:
+    def progress(shown: int, questions: int) -> str:
+        line = ProjectLine(
+            project_id="p",
+            name="Fair",
+            state="active",
+            status="ready",
+            goal="",
+            phase="",
+            tasks_done=1,
+            tasks=1,
+            next_task="",
+            open_questions=questions,
+            rested_because="",
+            last_worked_at=0.0,
+            dollars=0.0,
+            tokens=0,
+            criteria=3,
+            criteria_shown=shown,
+        )
+        return describe_progress(line)
+
+    assert progress(3, 0) == "3 of 3 criteria shown, nothing left to do"
+    assert progress(0, 0) == "0 of 3 criteria shown, no open task"
+    assert progress(3, 1) == "3 of 3 criteria shown, no open task"

@@ -18,10 +18,13 @@ _DUE_STYLES: Final[dict[str, Style]] = {"overdue": "bad", "due": "warn"}
 
 
 def describe_progress(project: "ProjectLine") -> str:
-    """Say what of the goal is shown, and how much is left to do. How many tasks are done is no progress."""
+    """Say what of the goal is shown, and how much is left to do. How many tasks are done is no progress; where
+    something is not shown or asked, something is left, though no task is open."""
     shown = f"{project.criteria_shown} of {plural(project.criteria, 'criterion', 'criteria')} shown, "
     open_tasks = project.tasks - project.tasks_done
-    left = plural(open_tasks, "open task") if open_tasks else "nothing left to do" if project.tasks else "no tasks"
+    is_over = project.criteria_shown == project.criteria and not project.open_questions
+    none_open = ("nothing left to do" if is_over else "no open task") if project.tasks else "no tasks"
+    left = plural(open_tasks, "open task") if open_tasks else none_open
     return f"{shown if project.criteria else ''}{left}"
 
 

@@ -2,8 +2,9 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -59,22 +60,45 @@ class Sentences:
     next_end: int
 
 
-def is_called_off(text: str, mention: DayMention, days: Sequence[DayMention], sentences: Sentences) -> bool:
-    """Whether the sentence around one of the `days` of `text`, which are in its order, calls it off, denies it or names
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A text in which each pattern is looked for once, however many days are in it."""
+
+    text: str
+    _matches: dict[re.Pattern[str], list[re.Match[str]]] = field(default_factory=dict)
+
+    def all_of(self, pattern: re.Pattern[str], begin: int, end: int) -> Iterator[re.Match[str]]:
+        """Yield what the pattern matches between `begin` and `end`."""
+        if pattern not in self._matches:
+            self._matches[pattern] = list(pattern.finditer(self.text))
+        matches = self._matches[pattern]
+        for match in islice(matches, bisect_left(matches, begin, key=re.Match.start), None):
+            if match.end() > end:
+                return
+            yield match
+
+    def first_of(self, pattern: re.Pattern[str], begin: int, end: int) -> re.Match[str] | None:
+        """Return the first match between `begin` and `end`."""
+        return next(self.all_of(pattern, begin, end), None)
+
+
+def is_called_off(wording: Wording, mention: DayMention, days: Sequence[DayMention], sentences: Sentences) -> bool:
+    """Whether the sentence around one of the `days` of a text, which are in its order, calls it off, denies it or names
     another instead, or the next one does."""
+    text = wording.text
     if is_moved_to(text, mention.start):
         return False
     begin, end = sentences.begin, sentences.end
     first, last = (bisect_left(days, at, key=attrgetter("start")) for at in (begin, end))
     others = [day for day in days[first:last] if day is not mention]
     if _INSTEAD_OF.search(text, max(begin, mention.start - 40), mention.start):
-        return bool(others) or _CANCELLED.search(text, begin, end) is not None
-    if (cancelled := _CANCELLED.search(text, begin, end)) is not None:
+        return bool(others) or wording.first_of(_CANCELLED, begin, end) is not None
+    if (cancelled := wording.first_of(_CANCELLED, begin, end)) is not None:
         return not others or not _stands_instead(text, mention, others, cancelled)
-    if _is_moved_away(text, mention, others, sentences) or _is_denied(text, mention, begin, end):
+    if _is_moved_away(wording, mention, others, sentences) or _is_denied(wording, mention, begin, end):
         return True
     following = text[sentences.next_begin : sentences.next_end][:SENTENCE_CHARS]
-    if _IMPOSSIBLE.search(text, begin, end) and _MEETS.search(following) and re.search(r"\d", following):
+    if wording.first_of(_IMPOSSIBLE, begin, end) and _MEETS.search(following) and re.search(r"\d", following):
         return not others
     return (
         _PRONOUN.match(following) is not None
@@ -102,23 +126,23 @@ def _clause_of(text: str, mention: DayMention) -> tuple[int, int]:
     return begin, behind.start() if behind is not None else min(len(text), mention.end + SENTENCE_CHARS)
 
 
-def _is_moved_away(text: str, mention: DayMention, others: Sequence[DayMention], sentences: Sentences) -> bool:
+def _is_moved_away(wording: Wording, mention: DayMention, others: Sequence[DayMention], sentences: Sentences) -> bool:
     """Whether the sentence moves what was on a day to one of the others, or names one because it is impossible."""
     begin, end = sentences.begin, sentences.end
-    if _MOVED.search(text, begin, end) and any(is_moved_to(text, day.start) for day in others):
+    if wording.first_of(_MOVED, begin, end) and any(is_moved_to(wording.text, day.start) for day in others):
         return True
-    first, last = _clause_of(text, mention)
+    first, last = _clause_of(wording.text, mention)
     return (
         bool(others)
-        and _IMPOSSIBLE.search(text, first, last) is not None
-        and _MEETS.search(text, begin, end) is not None
+        and wording.first_of(_IMPOSSIBLE, first, last) is not None
+        and wording.first_of(_MEETS, begin, end) is not None
     )
 
 
-def _is_denied(text: str, mention: DayMention, begin: int, end: int) -> bool:
-    for denial in _DENIED.finditer(text, begin, end):
+def _is_denied(wording: Wording, mention: DayMention, begin: int, end: int) -> bool:
+    for denial in wording.all_of(_DENIED, begin, end):
         is_before = denial.end() <= mention.start
-        between = text[denial.end() : mention.start]
+        between = wording.text[denial.end() : mention.start]
         if is_before and not _CLAUSE.search(between) and not re.search(r"\d(?!.{0,12}$)", between):
             return True
         if not is_before and not _UNTIL.search(denial.group()):

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from operator import attrgetter
 from typing import Final, TypeVar
 
-from reveries.knowledge.facts.called_off import SENTENCE_CHARS, Sentences, is_called_off
+from reveries.knowledge.facts.called_off import SENTENCE_CHARS, Sentences, Wording, is_called_off
 from reveries.knowledge.facts.clock_times import TimeMention, find_times
 from reveries.knowledge.facts.day_patterns import MONTH_ALONE, MONTH_AND_YEAR
 from reveries.knowledge.facts.days import (
@@ -165,11 +165,12 @@ class _DocumentReading:
         ends, whole_ends = (
             [end for end in _sentence_ends(words) if end not in in_days] for words in (text, block.text)
         )
+        wording = Wording(block.text)
         for mention in days:
             sentence = _sentence_around(ends, len(text), mention.start, mention.end)
             of_day = _times_of(mention, sentence, days, times)
             free -= set(of_day)
-            if (fact := _day_fact(self.document, block, mention, days, whole_ends)) is not None:
+            if (fact := _day_fact(self.document, block, wording, mention, days, whole_ends)) is not None:
                 yield from _at_hours(fact, block, of_day)
         for time in sorted(free, key=lambda mention: mention.start):
             yield replace(_fact_at(self.document, block, FactKind.TIME, time.start, time.end), time=time.time)
@@ -285,10 +286,15 @@ def _fact_at(document: str, block: _Block, kind: FactKind, start: int, end: int)
 
 
 def _day_fact(
-    document: str, block: _Block, mention: DayMention, days: Sequence[DayMention], ends: Sequence[int]
+    document: str,
+    block: _Block,
+    wording: Wording,
+    mention: DayMention,
+    days: Sequence[DayMention],
+    ends: Sequence[int],
 ) -> Fact | None:
     """Return the fact of one of the `days` of a block; None for the day that only says when the rest was written.
-    `ends`: of the sentences."""
+    `wording`: of the block; `ends`: of the sentences."""
     fact = _fact_at(document, block, FactKind.DATE, mention.start, mention.end)
     line, _ = block.place(mention.start)
     # What is said of today or yesterday is past by the time that anybody looks.
@@ -303,7 +309,7 @@ def _day_fact(
         bound = Bound.BY
     elif is_start(block.text, mention.start):
         bound = Bound.FROM
-    is_cancelled = is_called_off(block.text, mention, days, _sentences_at(block.text, mention, ends))
+    is_cancelled = is_called_off(wording, mention, days, _sentences_at(block.text, mention, ends))
     day = Day(mention.first, mention.last, "", bound, is_cancelled)
     return replace(fact, day=day)
 

@@ -331,7 +331,7 @@ COMMANDS: Final = (
     ),
     Command(
         "/conflict",
-        "NAME dismiss|a|b|reopen ID [REASON]",
+        "NAME dismiss|a|b|reopen ID",
         "two lines that do not go together: both hold, or one",
         "mind",
         fetch=send_words(_decide_conflict),

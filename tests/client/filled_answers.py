@@ -32,12 +32,12 @@ def _fill(kind: inspect.Type, text: str) -> Any:
             return text
         case inspect.BoolType():
             return True
-        case inspect.IntType():
-            return 1
-        case inspect.FloatType():
-            return NOW
+        case inspect.IntType() | inspect.FloatType():
+            return 1 if isinstance(kind, inspect.IntType) else NOW
         case inspect.LiteralType(values=values):
             return values[0]
+        case inspect.EnumType(cls=names):
+            return next(iter(names))
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
             return [_fill(item, text)]
         case inspect.DictType(key_type=key, value_type=value):

@@ -19,7 +19,7 @@ def completed(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
 
 def test_every_command_option_and_value_is_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"plain,wake", "plain,doctor", "plain,memory"} <= set(completed(monkeypatch, ""))
-    assert completed(monkeypatch, "do") == ["plain,doctor"]
+    assert completed(monkeypatch, "do") == ["plain,doctor", "plain,document"]
     assert completed(monkeypatch, "memory", "ins") == ["plain,inspect"]
     assert completed(monkeypatch, "memory", "search", "--de") == ["plain,--deep"]
     assert completed(monkeypatch, "open", "ba") == ["plain,backups"]

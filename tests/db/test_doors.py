@@ -373,7 +373,9 @@ def test_a_mind_that_comes_in_whole_gets_the_taints_that_its_file_has_lost_and_t
 def drop_projects(connection: "dbapi.Connection") -> None:
     """As before schema 10."""
     connection.execute("DROP VIEW chunk_texts")
+    connection.execute("DROP TRIGGER pages_without_their_text")
     for table in (
+        "citations", "pointer_boxes", "pointers", "pages",
         "reminders", "wishes", "proposals", "drafts", "decided_conflicts",
         "chunk_words", "chunk_numbers", "coretrievals", "relations", "chunk_vectors", "chunks", "documents", "steps",
         "activities",

@@ -18,6 +18,7 @@ from reveries.memory.sleep.conversation_question import conversation_schema
 from reveries.memory.sleep.questions import Asker, deep_schema, self_question
 from reveries.memory.sleep.self_model_changes import trait_question
 from reveries.monologue.thinking import _ASSESSMENT
+from reveries.projects import note_reading
 from reveries.projects.conflict_judging import JudgedPairs
 from reveries.projects.conflicts import ConflictAnswer
 from reveries.projects.orientation import OrientAnswer
@@ -76,6 +77,7 @@ def sent_schemas() -> Mapping[str, Mapping[str, object]]:
         "step with every tool": schema_of(answer_type(tools, FinishStep)),
         "step with a server": schema_of(answer_type([*tools, *served], FinishStep)),
         "step with an open server": schema_of(answer_type([*tools, _served("http", _OPEN)], FinishStep)),
+        "line of a note": schema_of(note_reading.choice_type(("n1", "n2", "n3"))),
         **{type_.__name__: schema_of(type_) for type_ in PROJECT_ANSWERS},
         **{f"tier test: {number}": prompt_of(task, Role.WORK).schema for number, task in enumerate(all_tasks())},
     }

@@ -78,7 +78,9 @@ async def test_a_word_exact_cue_of_a_year_old_dormant_fact_brings_it_back_into_r
         assert memory.on_disk.texts == 0
         (home,) = {ranked.episode_id for ranked in recall.turns[:1]}
         assert memory.live.graph.get(home)
-        again = await memory._parts.database.rows("deep.log_of", {"episode_id": home})
+        again = await memory._parts.database.rows_of_text(
+            "SELECT became, reason FROM dormancy_log WHERE episode_id = ? ORDER BY id", (home,)
+        )
         assert [row["became"] for row in again] == ["dormant", "awake"]
         await memory.decay_and_prune()
         assert memory.live.graph.get(home), "what has just woken does not go back at once"

@@ -109,7 +109,9 @@ async def test_what_nobody_recalled_for_a_year_leaves_memory_and_stays_on_the_di
         assert memory.on_disk.episodes == len(there)
         (name, *_) = there
         assert (await memory.inspect(name)).sources
-        rows = await memory._parts.database.rows("deep.log_of", {"episode_id": name})
+        rows = await memory._parts.database.rows_of_text(
+            "SELECT became, reason FROM dormancy_log WHERE episode_id = ? ORDER BY id", (name,)
+        )
         assert [(row["became"], row["reason"]) for row in rows] == [("dormant", "faded")]
 
 

@@ -119,6 +119,9 @@ def test_a_question_for_a_fact_of_the_own_life_is_read_in_its_language(words: st
         "Hei!",
         "What a day I had!",
         "Was für einen Tag ich hatte!",
+        "Who did I meet today? Anna from school, she runs a bakery in Ghent now and has three cats and a boat.",
+        "What can I cook? My sister is hungry.",
+        "How long is the Rhine? My son asks.",
         "",
     ],
 )

@@ -22,6 +22,8 @@ MOST_WORDS: Final = 24
 """A longer sentence is a story with a question in it."""
 MOST_WORDS_UNMARKED: Final = 10
 """Without a question mark a sentence that begins with a question word is a question only if it is short."""
+MOST_WORDS_REMARK: Final = 10
+"""What follows a question may be longer than this only in a story: "They want it on the form." """
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _CLAUSE = re.compile(r"[.,;:!?\u2026\u2013\u2014\n]+|\b(?:and|und|et|y|e|en|og)\b")
 _GENITIVE = re.compile(r"['\u2019]s$")
@@ -103,9 +105,9 @@ def is_question(words: str) -> bool:
 
 
 def read_personal_question(words: str, owner_texts: Sequence[str]) -> PersonalQuestion | None:
-    """Return the question if the last sentence of `words` asks for a fact of the owner's life, or of somebody named in
-    `owner_texts`, which the owner said before; else None."""
-    asked = _last_sentence(words)
+    """Return the question if the last sentence of `words`, or the one before a short remark, asks for a fact of the
+    owner's life, or of somebody named in `owner_texts`, which the owner said before; else None."""
+    asked = _asked_sentence(words)
     tokens, is_marked = _tokens(asked), _is_marked(asked)
     if len(tokens) > (MOST_WORDS if is_marked else MOST_WORDS_UNMARKED):
         return None
@@ -136,6 +138,13 @@ def _last_sentence(words: str) -> str:
     """Return the last sentence; empty if it exclaims something."""
     sentences = sentences_of(words)
     return sentences[-1] if sentences and not sentences[-1].endswith("!") else ""
+
+
+def _asked_sentence(words: str) -> str:
+    """Return the last sentence, or the question that stands before a short remark ("They want it on the form.")."""
+    last, before = _last_sentence(words), sentences_of(words)[-2:-1]
+    is_remark = bool(last) and not is_question(last) and len(_tokens(last)) <= MOST_WORDS_REMARK
+    return before[0] if is_remark and before and _is_marked(before[0]) else last
 
 
 def _is_marked(asked: str) -> bool:

@@ -44,6 +44,7 @@ _PAGE_SECONDS: Final = 30.0
 """For one page, and for opening a file."""
 _SKIPPED_PAGE_SECONDS: Final = 1.0
 _RECOGNITION_SECONDS: Final = 120.0
+_REST_BYTES: Final = 65_536
 _END_SECONDS: Final = 10.0
 _MOST_UNREADABLE: Final = 3
 """Pages that may end the child; after more the file is refused."""
@@ -62,7 +63,7 @@ class SandboxedDocumentReader:
     ) -> None:
         self._sandbox = sandbox
         self._page_seconds = page_seconds
-        _RECOGNITION_SECONDS = recognition_seconds
+        self._recognition_seconds = recognition_seconds
         self._kept: _Child | None = None
         self._lock = asyncio.Lock()
 
@@ -100,7 +101,7 @@ class SandboxedDocumentReader:
 
     async def recognise(self, path: Path, page: int, media_type: str = "") -> CutPage:
         """Read one page from its picture. Raises DocumentError."""
-        frame = await self._ask_kept(path, media_type, RecogniseRequest(page), _RECOGNITION_SECONDS)
+        frame = await self._ask_kept(path, media_type, RecogniseRequest(page), self._recognition_seconds)
         if not isinstance(frame, PageFrame):
             raise _crash(path)
         return frame.page
@@ -233,13 +234,16 @@ class _Child:
         return frame
 
     async def end(self) -> None:
-        """Kill the child and wait for its end."""
+        """Kill the child and wait for its end. What it wrote last is read: a pipe that is full is never closed."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         self._process.stdin.close()
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, OSError):
             async with asyncio.timeout(_END_SECONDS):
+                while await self._process.stdout.read(_REST_BYTES):
+                    pass
                 await self._process.wait()
 
 
